@@ -1,0 +1,24 @@
+# The front door: every target does all its set-up on a fresh Debian 12 machine.
+.PHONY: setup build test test-slow demo bench format clean
+
+setup:
+	@tools/install_packages.sh
+
+build: setup
+	@test -f build/build.ninja || cmake --preset release
+	@cmake --build --preset release
+
+test: build
+	ctest --test-dir build -LE slow --output-on-failure -j2
+
+test-slow: build
+	ctest --test-dir build -L slow --output-on-failure
+
+demo: build
+	@tools/demo.sh
+
+format:
+	@clang-format -i $$(git ls-files '*.h' '*.cpp')
+
+clean:
+	rm -rf build

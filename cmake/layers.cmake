@@ -1,0 +1,45 @@
+# vitrine_layer(NAME [TORCH] SOURCES...): one folder of the library. Layers marked TORCH share the
+# precompiled torch header; the others never see torch and compile in a second.
+function(vitrine_layer name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    return()
+  endif()
+  set(target vitrine_${name})
+  add_library(${target} OBJECT ${ARG_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${VITRINE_WARNINGS})
+  target_link_libraries(${target} PUBLIC fmt::fmt)
+  if(ARG_TORCH)
+    vitrine_use_torch(${target})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY VITRINE_LAYERS ${target})
+endfunction()
+
+# Torch's headers as system headers, precompiled once.
+function(vitrine_use_torch target)
+  target_include_directories(${target} SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
+  target_precompile_headers(${target} REUSE_FROM vitrine_torch_header)
+endfunction()
+
+file(WRITE ${PROJECT_BINARY_DIR}/torch_header.cpp "")
+add_library(vitrine_torch_header OBJECT ${PROJECT_BINARY_DIR}/torch_header.cpp)
+target_include_directories(vitrine_torch_header SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
+target_compile_options(vitrine_torch_header PRIVATE ${VITRINE_WARNINGS})
+target_precompile_headers(vitrine_torch_header PRIVATE <torch/torch.h>)
+
+# The whole library, made of the layers.
+function(vitrine_library)
+  get_property(layers GLOBAL PROPERTY VITRINE_LAYERS)
+  add_library(vitrine SHARED)
+  foreach(layer ${layers})
+    target_sources(vitrine PRIVATE $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  target_include_directories(vitrine PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                            $<INSTALL_INTERFACE:include>)
+  target_link_libraries(vitrine
+    PUBLIC fmt::fmt
+    PRIVATE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX Threads::Threads spdlog::spdlog yaml-cpp
+            PNG::PNG JPEG::JPEG CURL::libcurl LibArchive::LibArchive OpenSSL::Crypto
+            PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH)
+endfunction()

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Fails if a file includes a layer that lies below its own (docs/architecture.md), or if a
+# torch-free layer includes torch.
+cd "$(dirname "$0")/.." || exit 1
+layers="core plot kernels ops nn models data formats infer inspect train studies serve cli"
+torch_free="core plot kernels"
+bad=0
+allowed=""
+for layer in $layers; do
+  allowed="$allowed $layer"
+  [ -d "vitrine/$layer" ] || continue
+  for file in vitrine/"$layer"/*.h vitrine/"$layer"/*.cpp; do
+    [ -f "$file" ] || continue
+    for used in $(sed -n 's|^#include "vitrine/\([a-z_]*\)/.*|\1|p' "$file" | sort -u); do
+      case " $allowed " in *" $used "*) ;; *)
+        echo "$file: layer '$layer' must not use '$used', which lies below it"; bad=1 ;;
+      esac
+    done
+    case " $torch_free " in *" $layer "*)
+      if grep -nE '#include <(torch|ATen|c10)/' "$file"; then
+        echo "$file: layer '$layer' must stay free of torch"; bad=1
+      fi ;;
+    esac
+  done
+done
+if grep -lE '#include <(torch|ATen|c10)/' vitrine/cli/*.h; then
+  echo "headers of cli must stay free of torch"; bad=1
+fi
+exit $bad

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace vitrine::cli {
+
+/// Where a command's results and talk go; tests give it their own streams.
+struct Streams {
+  std::ostream& out = std::cout;  // results: text or, with --json, JSON
+  std::ostream& err = std::cerr;  // talk
+};
+
+/// One row of the table of commands. `bind` declares the options on the sub-command's `app` and
+/// returns the body, which runs after parsing and gives the exit code.
+struct Command {
+  std::string name;
+  std::string summary;
+  std::function<std::function<int(Streams)>(CLI::App& app)> bind;
+};
+
+/// Every command, in the order that `vitrine --help` shows them.
+const std::vector<Command>& commands();
+
+/// Parses and runs a whole command line (without the program's name).
+/// 0: done, 1: failed, 2: misuse.
+int run(std::vector<std::string> arguments, Streams streams);
+
+}  // namespace vitrine::cli

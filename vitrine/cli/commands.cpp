@@ -1,0 +1,10 @@
+#include "vitrine/cli/commands.h"
+
+namespace vitrine::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {};
+  return table;
+}
+
+}  // namespace vitrine::cli

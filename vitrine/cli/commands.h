@@ -1,0 +1,9 @@
+#pragma once
+
+#include "vitrine/cli/command.h"
+
+namespace vitrine::cli {
+
+// One per file of this folder.
+
+}  // namespace vitrine::cli

@@ -1,0 +1,78 @@
+#include "vitrine/core/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace vitrine {
+namespace {
+
+constexpr double kTerminalPeriod = 0.2, kLogPeriod = 15;  // seconds between two drawings
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  const auto h = whole / 3600, m = whole / 60 % 60, s = whole % 60;
+  if (h > 0) return fmt::format("{}:{:02}:{:02}", h, m, s);
+  return fmt::format("{}:{:02}", m, s);
+}
+
+Progress::Progress(std::string label, int64_t total, std::string unit)
+    : label_(std::move(label)),
+      unit_(std::move(unit)),
+      total_(total),
+      start_(std::chrono::steady_clock::now()),
+      drawn_(start_),
+      terminal_(::isatty(STDERR_FILENO)) {}
+
+Progress::~Progress() {
+  if (shown_ || terminal_) draw(/*last=*/true);
+}
+
+double Progress::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Progress::update(int64_t done, const std::string& note) {
+  done_ = done;
+  note_ = note;
+  const auto now = std::chrono::steady_clock::now();
+  const double since = std::chrono::duration<double>(now - drawn_).count();
+  if (since < (terminal_ ? kTerminalPeriod : kLogPeriod)) return;
+  drawn_ = now;
+  draw(/*last=*/false);
+}
+
+void Progress::draw(bool last) {
+  shown_ = true;
+  const double elapsed = seconds();
+  const auto here = done_ - started_at_;
+  const double rate = elapsed > 0 ? static_cast<double>(here) / elapsed : 0;
+  const double share =
+      total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
+  std::string line = fmt::format("{} {:3.0f}%", label_, std::floor(100 * share));
+  if (terminal_) {
+    constexpr int kWidth = 20;
+    const int filled = static_cast<int>(share * kWidth);
+    line += fmt::format(" [{:#<{}}{:.<{}}]", "", filled, "", kWidth - filled);
+  }
+  line += fmt::format(" {}/{} {}", done_, total_, unit_);
+  if (rate > 0) line += fmt::format(", {:.{}f} {}/s", rate, rate < 10 ? 1 : 0, unit_);
+  if (done_ >= total_ || last)
+    line += fmt::format(", {}", duration_text(elapsed));
+  else if (rate > 0)
+    line += fmt::format(", ETA {}", duration_text(static_cast<double>(total_ - done_) / rate));
+  if (!note_.empty()) line += ", " + note_;
+  if (terminal_)
+    fmt::print(stderr, "\r\x1b[2K{}{}", line, last ? "\n" : "");
+  else
+    fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace vitrine {
+
+/// A progress bar with ETA on stderr: redrawn in place on a terminal, a line now and then
+/// elsewhere. The last state stays on screen.
+class Progress {
+ public:
+  Progress(std::string label, int64_t total, std::string unit);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+  /// Moves to `done` of the total; `note` stands behind the bar (loss, accuracy, ...).
+  void update(int64_t done, const std::string& note = "");
+  /// Work that was done before this process started (a resume): it does not count for the speed.
+  void start_at(int64_t done) { started_at_ = done; }
+  double seconds() const;
+
+ private:
+  void draw(bool last);
+
+  std::string label_, unit_, note_;
+  int64_t total_, done_ = 0, started_at_ = 0;
+  std::chrono::steady_clock::time_point start_, drawn_;
+  bool terminal_, shown_ = false;
+};
+
+/// "1:02:03", "2:03" or "3.1 s".
+std::string duration_text(double seconds);
+
+}  // namespace vitrine

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "vitrine/data/batch.h"
+
+namespace vitrine {
+
+struct LoaderOptions {
+  int64_t batch = 128;
+  bool shuffle = false;    // a new order each epoch, decided by (seed, epoch)
+  bool drop_last = false;  // leave out a last batch that is not full
+  uint64_t seed = 0;
+  int64_t epoch = -1;      // -1: no augmentation
+  int64_t first_step = 0;  // skip this many batches (a resume in mid-epoch)
+  int64_t workers = 1;     // threads that prepare batches ahead
+  int64_t ahead = 4;       // batches kept ready
+};
+
+/// One pass over a source, in order, prepared ahead by worker threads. The batches do not depend
+/// on the number of workers.
+class Loader {
+ public:
+  Loader(const BatchSource& source, const LoaderOptions& options);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  ~Loader();
+
+  /// The next batch, or nothing at the end; rethrows what a worker threw.
+  std::optional<Batch> next();
+  /// Batches in a whole epoch.
+  int64_t steps() const;
+  /// Time that `next` spent waiting for the workers.
+  double seconds_waited() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vitrine

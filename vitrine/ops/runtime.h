@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstdint>
+
+namespace vitrine {
+
+/// Prepares the process for tensor work: threads (0 = all cores) and a malloc that keeps large
+/// blocks instead of giving them back to the system after every operation.
+void set_up_runtime(int64_t threads);
+
+}  // namespace vitrine
