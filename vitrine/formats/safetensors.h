@@ -1,0 +1,36 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vitrine/core/files.h"
+
+namespace vitrine {
+
+/// Named tensors and notes about them, as a safetensors file holds them.
+struct TensorFile {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  std::map<std::string, std::string> metadata;
+
+  /// The tensor called `name`, or nullptr.
+  const torch::Tensor* find(std::string_view name) const;
+};
+
+/// Writes the file atomically, with a checksum in its metadata. Tensors may lie on any device and
+/// need not be contiguous.
+void save_safetensors(const fs::path& path, const TensorFile& file);
+
+/// Reads the file into memory of its own; tensors come in the order of their bytes. A file that is
+/// cut short, damaged or inconsistent throws an `Error`. The checksum of our own files is verified
+/// (files of other tools have none) and does not show up in the metadata.
+TensorFile load_safetensors(const fs::path& path);
+
+/// The metadata alone: reads and checks the header, never the tensors.
+std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path);
+
+}  // namespace vitrine
