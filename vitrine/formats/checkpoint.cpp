@@ -14,8 +14,8 @@ namespace {
 const std::string& required(const TensorFile& file, const std::string& key, const fs::path& path) {
   const auto found = file.metadata.find(key);
   check(found != file.metadata.end(),
-        "checkpoint: {} has no '{}' in its metadata, so it was not written by vitrine", path.string(),
-        key);
+        "checkpoint: {} has no '{}' in its metadata, so it was not written by vitrine",
+        path.string(), key);
   return found->second;
 }
 
@@ -74,15 +74,18 @@ fs::path checkpoint_path(const fs::path& run_or_file) {
     const auto path = run_or_file / "checkpoints" / name;
     if (fs::exists(path)) return path;
   }
-  fail("checkpoint: {} holds no checkpoints/best.safetensors or last.safetensors; is it a run folder?",
-       run_or_file.string());
+  fail(
+      "checkpoint: {} holds no checkpoints/best.safetensors or last.safetensors; is it a run "
+      "folder?",
+      run_or_file.string());
 }
 
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   const auto path = checkpoint_path(run_or_file);
   const auto file = load_safetensors(path);
   const auto read = [&](const std::string& key, auto& config) {
-    Settings::from_text(required(file, key, path), path.string() + " (" + key + ")").read_into(config);
+    Settings::from_text(required(file, key, path), path.string() + " (" + key + ")")
+        .read_into(config);
   };
   LoadedCheckpoint loaded;
   read("model", loaded.info.model);
@@ -92,10 +95,9 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
     loaded.info.classes = nlohmann::json::parse(required(file, "classes", path));
     loaded.info.epoch = std::stoll(required(file, "epoch", path));
     loaded.info.step = std::stoll(required(file, "step", path));
-  } catch (const std::logic_error&) {  // also json's
-    fail("checkpoint: {}: classes, epoch or step in its metadata cannot be read", path.string());
-  } catch (const nlohmann::json::exception&) {
-    fail("checkpoint: {}: the list of classes in its metadata cannot be read", path.string());
+  } catch (const std::exception& e) {
+    fail("checkpoint: {}: classes, epoch or step in its metadata cannot be read: {}", path.string(),
+         e.what());
   }
   loaded.model = loaded.info.model.build();
   set_weights(*loaded.model, file, path.string());

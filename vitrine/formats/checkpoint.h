@@ -26,7 +26,7 @@ struct LoadedCheckpoint {
 };
 
 /// The parameters and buffers of a model under their names.
-std::vector<std::pair<std::string, torch::Tensor>> named_weights(const Model& model);
+NamedTensors named_weights(const Model& model);
 
 /// Copies weights by name into the model. A missing, unknown or differently shaped one throws and
 /// names it, `origin` and the remedy.

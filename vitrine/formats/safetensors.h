@@ -12,9 +12,11 @@
 
 namespace vitrine {
 
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
 /// Named tensors and notes about them, as a safetensors file holds them.
 struct TensorFile {
-  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  NamedTensors tensors;
   std::map<std::string, std::string> metadata;
 
   /// The tensor called `name`, or nullptr.

@@ -25,8 +25,8 @@ void TrainConfig::visit(Fields& f) {
 void TrainConfig::validate() const {
   check(epochs > 0, "train: epochs {} must be positive", epochs);
   check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
-  check(label_smoothing >= 0 && label_smoothing < 1,
-        "train: label_smoothing {} is not in [0, 1)", label_smoothing);
+  check(label_smoothing >= 0 && label_smoothing < 1, "train: label_smoothing {} is not in [0, 1)",
+        label_smoothing);
   check(clip >= 0, "train: clip {} is negative", clip);
   check(ema >= 0 && ema < 1, "train: ema {} is not in [0, 1)", ema);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);

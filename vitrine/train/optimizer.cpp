@@ -12,19 +12,20 @@ namespace {
 
 /// Matrices and kernels are decayed; vectors, and tables such as positions and class tokens, not.
 bool is_decayed(const std::string& name, const torch::Tensor& t) {
-  return t.dim() >= 2 && name.find("embed.") == std::string::npos &&
-         name.find("_embed") == std::string::npos && name.find("_token") == std::string::npos;
+  return t.dim() >= 2 && !name.ends_with("_embed") && !name.ends_with("_token");
 }
 
 }  // namespace
 
 void OptimizerConfig::visit(Fields& f) {
   f("kind", kind,
-    Choices<OptimizerKind>{
-        {"sgd", OptimizerKind::Sgd}, {"adam", OptimizerKind::Adam}, {"adamw", OptimizerKind::AdamW}},
+    Choices<OptimizerKind>{{"sgd", OptimizerKind::Sgd},
+                           {"adam", OptimizerKind::Adam},
+                           {"adamw", OptimizerKind::AdamW}},
     "the update rule");
   f("lr", lr, "peak learning rate");
-  f("weight_decay", weight_decay, "decay of weights; norms, biases, positions and tokens have none");
+  f("weight_decay", weight_decay,
+    "decay of weights; norms, biases, positions and tokens have none");
   f("momentum", momentum, "sgd: momentum");
   f("beta1", beta1, "adam, adamw: decay of the first moment");
   f("beta2", beta2, "adam, adamw: decay of the second moment");
@@ -41,7 +42,10 @@ void OptimizerConfig::validate() const {
 Optimizer::Optimizer(const OptimizerConfig& config, NamedTensors parameters) : config_(config) {
   config_.validate();
   for (auto& [name, parameter] : parameters) {
-    Slot slot{name, parameter, torch::zeros_like(parameter), {},
+    Slot slot{name,
+              parameter,
+              torch::zeros_like(parameter),
+              {},
               is_decayed(name, parameter) ? config_.weight_decay : 0};
     if (config_.kind != OptimizerKind::Sgd) slot.moment2 = torch::zeros_like(parameter);
     slots_.push_back(std::move(slot));

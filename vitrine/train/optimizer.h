@@ -2,12 +2,11 @@
 
 #include <torch/types.h>
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "vitrine/core/fields.h"
+#include "vitrine/formats/safetensors.h"
 
 namespace vitrine {
 
@@ -25,10 +24,8 @@ struct OptimizerConfig {
   void validate() const;
 };
 
-using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
-
-/// Changes parameters by their gradients. Norms, biases, class tokens and positions (whatever has
-/// fewer than two dimensions larger than one) are not decayed.
+/// Changes parameters by their gradients. Norms, biases, class tokens and positions are not
+/// decayed.
 class Optimizer {
  public:
   Optimizer(const OptimizerConfig& config, NamedTensors parameters);

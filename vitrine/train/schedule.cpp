@@ -39,7 +39,8 @@ void ScheduleConfig::validate() const {
 
 double schedule_factor(const ScheduleConfig& c, int64_t step, int64_t total,
                        int64_t steps_per_epoch) {
-  const double at = static_cast<double>(step), end = static_cast<double>(std::max<int64_t>(total, 1));
+  const double at = static_cast<double>(step),
+               end = static_cast<double>(std::max<int64_t>(total, 1));
   if (c.kind == ScheduleKind::OneCycle) {
     const double top = c.rise * end;
     if (at < top) return cosine_between(c.start_share, 1, at / top);

@@ -1,0 +1,56 @@
+#include "vitrine/train/metrics.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+double MetricsLine::value(const std::string& name) const {
+  for (const auto& [known, value] : values)
+    if (known == name) return value;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+MetricsFile::MetricsFile(fs::path path, int64_t keep_bytes) : path_(std::move(path)) {
+  std::error_code error;
+  if (keep_bytes >= 0 && fs::exists(path_) && bytes() > keep_bytes)
+    fs::resize_file(path_, static_cast<uintmax_t>(keep_bytes), error);
+  check(!error, "metrics: cannot shorten {}: {}", path_.string(), error.message());
+}
+
+void MetricsFile::add(const MetricsLine& line) {
+  nlohmann::ordered_json j = {{"kind", line.kind}, {"epoch", line.epoch}, {"step", line.step}};
+  for (const auto& [name, value] : line.values) j[name] = value;
+  std::ofstream out(path_, std::ios::app | std::ios::binary);
+  out << j.dump() + "\n";
+  out.flush();
+  check(out.good(), "metrics: cannot write to {}; is the disk full?", path_.string());
+}
+
+int64_t MetricsFile::bytes() const {
+  std::error_code error;
+  const auto size = fs::file_size(path_, error);
+  return error ? 0 : static_cast<int64_t>(size);
+}
+
+std::vector<MetricsLine> read_metrics(const fs::path& path) {
+  std::istringstream in(read_file(path));
+  std::vector<MetricsLine> lines;
+  for (std::string text; std::getline(in, text);) {
+    const auto j = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!j.is_object() || !j.contains("kind")) continue;
+    MetricsLine line{j["kind"], j.value("epoch", int64_t{0}), j.value("step", int64_t{0}), {}};
+    for (const auto& [key, value] : j.items())
+      if (value.is_number() && key != "epoch" && key != "step")
+        line.values.emplace_back(key, value.get<double>());
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "vitrine/core/files.h"
+
+namespace vitrine {
+
+/// One line of metrics.jsonl.
+struct MetricsLine {
+  std::string kind;  // "step", "epoch" or "test"
+  int64_t epoch = 0, step = 0;
+  std::vector<std::pair<std::string, double>> values;
+
+  /// The value called `name`, or NaN.
+  double value(const std::string& name) const;
+};
+
+/// Appends lines to metrics.jsonl; a kill leaves at most the last line incomplete.
+class MetricsFile {
+ public:
+  /// Keeps the first `keep_bytes` of an existing file (-1: all) and goes on behind them.
+  MetricsFile(fs::path path, int64_t keep_bytes);
+  void add(const MetricsLine& line);
+  int64_t bytes() const;
+
+ private:
+  fs::path path_;
+};
+
+/// All complete lines of a metrics.jsonl.
+std::vector<MetricsLine> read_metrics(const fs::path& path);
+
+}  // namespace vitrine

@@ -1,0 +1,31 @@
+#include "vitrine/train/run_folder.h"
+
+#include <fmt/chrono.h>
+
+#include <ctime>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
+  make_folder(root);
+  const auto stem = fmt::format("{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(std::time(nullptr)));
+  auto path = root / stem;
+  std::error_code error;
+  for (int i = 2; !fs::create_directory(path, error); ++i) {
+    check(!error, "run: cannot make folder {}: {}", path.string(), error.message());
+    path = root / fmt::format("{}-{}", stem, i);
+  }
+  make_folder(path / "checkpoints");
+  return RunFolder(path);
+}
+
+RunFolder RunFolder::open(const fs::path& path) {
+  RunFolder folder(path);
+  check(fs::exists(folder.recipe()), "run: {} is not a run folder: it has no recipe.yaml",
+        path.string());
+  return folder;
+}
+
+}  // namespace vitrine

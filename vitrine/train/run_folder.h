@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "vitrine/core/files.h"
+
+namespace vitrine {
+
+/// Where a run keeps what it makes.
+class RunFolder {
+ public:
+  /// Makes `root`/NAME-YYYYMMDD-HHMMSS; a number is added if that exists.
+  static RunFolder create(const fs::path& root, const std::string& name);
+  /// An existing run; throws if it holds no recipe.
+  static RunFolder open(const fs::path& path);
+
+  const fs::path& path() const { return path_; }
+  fs::path recipe() const { return path_ / "recipe.yaml"; }
+  fs::path metrics() const { return path_ / "metrics.jsonl"; }
+  fs::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
+  fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
+  /// What a resume needs: weights, moments, averages and the place in the run, in one file.
+  fs::path resume() const { return path_ / "checkpoints" / "resume.safetensors"; }
+
+ private:
+  explicit RunFolder(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+}  // namespace vitrine

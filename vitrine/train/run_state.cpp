@@ -1,0 +1,100 @@
+#include "vitrine/train/run_state.h"
+
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vitrine/core/error.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/models/model.h"
+
+namespace vitrine {
+namespace {
+
+constexpr const char* kModel = "model.";
+constexpr const char* kAverage = "average.";
+constexpr const char* kOptimizer = "optimizer.";
+
+void append(TensorFile& file, const std::string& prefix, const NamedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) file.tensors.emplace_back(prefix + name, tensor);
+}
+
+std::string to_text(const RunPosition& p) {
+  return nlohmann::json{{"epoch", p.epoch},
+                        {"batch", p.batch},
+                        {"step", p.step},
+                        {"best", p.best},
+                        {"evaluations_since_best", p.evaluations_since_best},
+                        {"finished", p.finished},
+                        {"threads", p.threads},
+                        {"metrics_bytes", p.metrics_bytes},
+                        {"seconds", p.seconds},
+                        {"sums", p.averages.sums()},
+                        {"names", p.averages.names()}}
+      .dump();
+}
+
+RunPosition position_of(const std::map<std::string, std::string>& metadata, const fs::path& path) {
+  const auto found = metadata.find("position");
+  check(found != metadata.end(), "resume: {} is not a resume state", path.string());
+  try {
+    const auto j = nlohmann::json::parse(found->second);
+    return {.epoch = j.at("epoch"),
+            .batch = j.at("batch"),
+            .step = j.at("step"),
+            .best = j.at("best"),
+            .evaluations_since_best = j.at("evaluations_since_best"),
+            .finished = j.at("finished"),
+            .threads = j.at("threads"),
+            .metrics_bytes = j.at("metrics_bytes"),
+            .seconds = j.at("seconds"),
+            .averages = Averages::restored(j.at("sums"), j.at("names"))};
+  } catch (const nlohmann::json::exception& e) {
+    fail("resume: {}: its position cannot be read: {}", path.string(), e.what());
+  }
+}
+
+void check_exists(const RunFolder& folder) {
+  check(fs::exists(folder.resume()),
+        "resume: {} does not exist; the run was stopped before its first checkpoint, start it anew",
+        folder.resume().string());
+}
+
+}  // namespace
+
+void save_run_state(const RunFolder& folder, const Model& model, const Model* average,
+                    const Optimizer& optimizer, const RunPosition& position) {
+  TensorFile file;
+  append(file, kModel, named_weights(model));
+  if (average != nullptr) append(file, kAverage, named_weights(*average));
+  append(file, kOptimizer, optimizer.state());
+  file.metadata = {{"position", to_text(position)}};
+  save_safetensors(folder.resume(), file);
+}
+
+RunPosition load_run_state(const RunFolder& folder, Model& model, Model* average,
+                           Optimizer& optimizer) {
+  check_exists(folder);
+  const auto file = load_safetensors(folder.resume());
+  const auto origin = folder.resume().string();
+  auto position = position_of(file.metadata, folder.resume());
+  set_weights(model, file, origin, kModel);
+  if (average != nullptr) set_weights(*average, file, origin, kAverage);
+  for (auto& [name, moment] : optimizer.state()) {
+    const auto* stored = file.find(kOptimizer + name);
+    check(stored != nullptr && stored->sizes() == moment.sizes(),
+          "resume: {} has no fitting optimizer state '{}'; resume with the recipe it was made with",
+          origin, name);
+    torch::Tensor target = moment;
+    target.copy_(*stored);
+  }
+  optimizer.steps_done = position.step;
+  return position;
+}
+
+RunPosition read_run_position(const RunFolder& folder) {
+  check_exists(folder);
+  return position_of(read_safetensors_metadata(folder.resume()), folder.resume());
+}
+
+}  // namespace vitrine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/optimizer.h"
+#include "vitrine/train/run_folder.h"
+
+namespace vitrine {
+
+/// The place in a run, between two optimizer steps.
+struct RunPosition {
+  int64_t epoch = 0;  // epochs done
+  int64_t batch = 0;  // batches done in the epoch under way
+  int64_t step = 0;   // optimizer steps done
+  double best = 0;
+  int64_t evaluations_since_best = -1;  // -1: none yet
+  bool finished = false;
+  int64_t threads = 0;
+  int64_t metrics_bytes = 0;
+  double seconds = 0;  // spent training so far
+  Averages averages;   // of the epoch under way
+};
+
+/// Writes weights, moments, average weights (or null) and position as one atomic file.
+void save_run_state(const RunFolder& folder, const Model& model, const Model* average,
+                    const Optimizer& optimizer, const RunPosition& position);
+
+/// Restores them; throws if the file is missing, damaged or of another model.
+RunPosition load_run_state(const RunFolder& folder, Model& model, Model* average,
+                           Optimizer& optimizer);
+
+/// The position alone, without touching any weights.
+RunPosition read_run_position(const RunFolder& folder);
+
+}  // namespace vitrine

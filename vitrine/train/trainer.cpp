@@ -1,0 +1,323 @@
+#include "vitrine/train/trainer.h"
+
+#include <ATen/autocast_mode.h>
+#include <torch/torch.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
+#include "vitrine/core/progress.h"
+#include "vitrine/core/random.h"
+#include "vitrine/data/loader.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/models/model.h"
+#include "vitrine/train/run_state.h"
+#include "vitrine/train/weight_average.h"
+
+namespace vitrine {
+namespace {
+
+constexpr int64_t kStepsPerMetricsLine = 20;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Lets the forward pass run in bfloat16 where that is safe.
+class Autocast {
+ public:
+  explicit Autocast(bool on) : on_(on) {
+    if (!on_) return;
+    at::autocast::set_cpu_enabled(true);
+    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_enabled(true);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+  ~Autocast() {
+    if (!on_) return;
+    at::autocast::set_cpu_enabled(false);
+    at::autocast::set_enabled(false);
+    at::autocast::clear_cache();
+  }
+
+ private:
+  bool on_;
+};
+
+std::shared_ptr<Model> build_model(const Recipe& recipe, const Splits& data) {
+  torch::manual_seed(static_cast<uint64_t>(recipe.seed));
+  auto model = recipe.model.build();
+  const auto shape = model->image_shape();
+  const auto classes = static_cast<int64_t>(data.classes.size());
+  check(shape.classes == classes,
+        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
+        shape.classes, classes, classes);
+  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
+  check(example.size(1) == shape.channels && example.size(2) == shape.image &&
+            example.size(3) == shape.image,
+        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "model.image={} and model.channels={}, or data.image={}",
+        shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
+        example.size(2), example.size(1), shape.image);
+  return model;
+}
+
+NamedTensors trainable(const Model& model) {
+  NamedTensors result;
+  for (const auto& item : model.named_parameters())
+    if (item.value().requires_grad()) result.emplace_back(item.key(), item.value());
+  return result;
+}
+
+class Training {
+ public:
+  Training(const TrainRequest& request, const Splits& data)
+      : request_(request),
+        recipe_(request.recipe),
+        config_(request.recipe.train),
+        data_(data),
+        device_(request.device),
+        model_(build_model(recipe_, data)),
+        objective_(config_.label_smoothing),
+        optimizer_(config_.optimizer, on_device()),
+        batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
+        steps_per_epoch_((batches_ + config_.accumulate - 1) / config_.accumulate) {
+    model_->recompute_blocks = config_.recompute;
+    if (config_.ema > 0) {
+      auto copy = recipe_.model.build();
+      copy->to(device_);
+      average_.emplace(std::move(copy), *model_, config_.ema);
+    }
+    if (request.resume) {
+      position_ = load_run_state(request.folder, *model_, average_ ? &average_->model() : nullptr,
+                                 optimizer_);
+      metrics_.emplace(request.folder.metrics(), position_.metrics_bytes);
+    } else {
+      metrics_.emplace(request.folder.metrics(), /*keep_bytes=*/0);
+    }
+    position_.threads = request.threads;
+  }
+
+  TrainResult run() {
+    catch_interrupts();
+    const int64_t images = data_.train->size() * config_.epochs;
+    progress_.emplace("train", images, "images");
+    progress_->start_at(position_.epoch * data_.train->size() +
+                        position_.batch * recipe_.data.batch);
+    auto end = TrainEnd::Finished;
+    while (!position_.finished && end == TrainEnd::Finished) {
+      if (!run_epoch()) {
+        end = TrainEnd::Interrupted;
+      } else if (config_.patience > 0 && position_.evaluations_since_best >= config_.patience) {
+        end = TrainEnd::StoppedEarly;
+      }
+    }
+    progress_.reset();
+    return {end, position_.epoch, position_.step, position_.seconds, position_.best};
+  }
+
+ private:
+  NamedTensors on_device() {
+    model_->to(device_);
+    return trainable(*model_);
+  }
+
+  /// False if the user interrupted it; the resume state is saved then.
+  bool run_epoch() {
+    model_->train();
+    const double began = now(), seconds_before = position_.seconds;
+    int64_t images = 0;
+    Loader loader(*data_.train, {.batch = recipe_.data.batch,
+                                 .shuffle = true,
+                                 .seed = static_cast<uint64_t>(recipe_.seed),
+                                 .epoch = position_.epoch,
+                                 .first_step = position_.batch,
+                                 .workers = recipe_.data.workers});
+    const auto waited_share = [&] { return loader.seconds_waited() / (now() - began); };
+    while (position_.batch < batches_) {
+      images += run_step(loader);
+      position_.seconds = seconds_before + (now() - began);
+      show_progress();
+      if (position_.step % kStepsPerMetricsLine == 0)
+        write_step_line(static_cast<double>(images) / (now() - began), waited_share());
+      const bool stop = interrupted();
+      const bool due =
+          config_.checkpoint_steps > 0 && position_.step % config_.checkpoint_steps == 0;
+      if ((stop || due) && position_.batch < batches_) save_state();
+      if (stop && position_.batch < batches_) return false;
+    }
+    finish_epoch(static_cast<double>(images) / (now() - began), waited_share());
+    return !interrupted() || position_.finished;
+  }
+
+  /// One optimizer step over up to `accumulate` batches; returns the images seen.
+  int64_t run_step(Loader& loader) {
+    const auto parts = std::min(config_.accumulate, batches_ - position_.batch);
+    int64_t images = 0;
+    for (int64_t part = 0; part < parts; ++part) {
+      const auto batch = loader.next();
+      torch::manual_seed(
+          Random({static_cast<uint64_t>(recipe_.seed), static_cast<uint64_t>(position_.epoch),
+                  static_cast<uint64_t>(position_.batch)})
+              .next());
+      images += batch->size();
+      learn_from(*batch, parts);
+      ++position_.batch;
+    }
+    gradient_norm_ = optimizer_.gradient_norm();
+    check_finite(gradient_norm_, "the gradient's norm");
+    const double scale =
+        config_.clip > 0 && gradient_norm_ > config_.clip ? config_.clip / gradient_norm_ : 1;
+    optimizer_.step(learning_rate(), scale);
+    optimizer_.zero_gradients();
+    ++position_.step;
+    if (average_) average_->update(*model_, position_.step);
+    return images;
+  }
+
+  void learn_from(const Batch& batch, int64_t parts) {
+    torch::Tensor loss, output;
+    const auto targets = batch.targets.to(device_);
+    {
+      const Autocast autocast(config_.precision == Precision::BFloat16);
+      output = model_->forward(batch.inputs.to(device_));
+      loss = objective_.loss(output, targets);
+    }
+    const double value = loss.item<double>();
+    check_finite(value, "the loss");
+    (loss / parts).backward();
+    const torch::NoGradGuard no_grad;
+    position_.averages.add(value, objective_.measure(output, targets), batch.size());
+  }
+
+  void check_finite(double value, const char* what) const {
+    if (std::isfinite(value)) return;
+    const auto& folder = request_.folder;
+    fail(
+        "train: {} is {} at step {} (epoch {}, learning rate {:g}). Last good checkpoint: {}. "
+        "Likely "
+        "causes: the learning rate is too high (try train.optimizer.lr={:g} or "
+        "train.schedule.warmup_epochs=1), gradients explode (try train.clip=1), or the inputs hold "
+        "NaN or are not normalised{}",
+        what, value, position_.step, position_.epoch + 1, learning_rate(),
+        fs::exists(folder.resume()) ? folder.resume().string() : "none yet",
+        config_.optimizer.lr / 10,
+        config_.precision == Precision::BFloat16 ? "; bf16 may be too coarse (try fp32)" : "");
+  }
+
+  double learning_rate() const {
+    return config_.optimizer.lr * schedule_factor(config_.schedule, position_.step,
+                                                  steps_per_epoch_ * config_.epochs,
+                                                  steps_per_epoch_);
+  }
+
+  void finish_epoch(double images_per_second, double waited_share) {
+    MetricsLine line{"epoch", position_.epoch + 1, position_.step, {}};
+    line.values = {{"train_loss", position_.averages.loss()}};
+    for (const auto& [name, value] : position_.averages.means())
+      line.values.emplace_back("train_" + name, value);
+    ++position_.epoch;
+    position_.batch = 0;
+    position_.averages = {};
+    const bool last = position_.epoch == config_.epochs;
+    auto& model = average_ ? average_->model() : *model_;
+    bool better = false;
+    if (last || position_.epoch % config_.evaluate_every == 0) {
+      const auto scores = evaluate(model, *data_.validation, objective_,
+                                   {.batch = recipe_.data.batch,
+                                    .workers = recipe_.data.workers,
+                                    .device = device_,
+                                    .label = "validate"});
+      line.values.emplace_back("validation_loss", scores.loss());
+      for (const auto& [name, value] : scores.means())
+        line.values.emplace_back("validation_" + name, value);
+      better = note_score(scores.mean(objective_.watched()));
+    }
+    line.values.emplace_back("learning_rate", learning_rate());
+    line.values.emplace_back("images_per_second", images_per_second);
+    line.values.emplace_back("waited_share", waited_share);
+    line.values.emplace_back("seconds", position_.seconds);
+    const bool patient =
+        config_.patience == 0 || position_.evaluations_since_best < config_.patience;
+    position_.finished = last || !patient;
+    write_line(line);
+    save_model(request_.folder.last(), model);
+    if (better) save_model(request_.folder.best(), model);
+    save_state();
+  }
+
+  bool note_score(double score) {
+    const bool first = position_.evaluations_since_best < 0;
+    const bool better =
+        first || (objective_.higher_is_better() ? score > position_.best : score < position_.best);
+    position_.evaluations_since_best = better ? 0 : position_.evaluations_since_best + 1;
+    if (better) position_.best = score;
+    return better;
+  }
+
+  void write_step_line(double images_per_second, double waited_share) {
+    MetricsLine line{"step", position_.epoch + 1, position_.step, {}};
+    line.values = {{"loss", position_.averages.loss()},
+                   {"gradient_norm", gradient_norm_},
+                   {"learning_rate", learning_rate()},
+                   {"images_per_second", images_per_second},
+                   {"waited_share", waited_share}};
+    write_line(line);
+  }
+
+  void write_line(const MetricsLine& line) {
+    metrics_->add(line);
+    if (request_.on_metrics) request_.on_metrics(line);
+  }
+
+  void save_model(const fs::path& path, const Model& model) const {
+    save_checkpoint(path, model,
+                    {.model = recipe_.model,
+                     .preprocess = preprocess_of(recipe_.data),
+                     .classes = data_.classes,
+                     .recipe = to_yaml(recipe_),
+                     .epoch = position_.epoch,
+                     .step = position_.step});
+  }
+
+  void save_state() {
+    position_.metrics_bytes = metrics_->bytes();
+    save_run_state(request_.folder, *model_, average_ ? &average_->model() : nullptr, optimizer_,
+                   position_);
+  }
+
+  void show_progress() {
+    const auto done = position_.epoch * data_.train->size() +
+                      std::min(position_.batch * recipe_.data.batch, data_.train->size());
+    progress_->update(done,
+                      fmt::format("epoch {}/{}, loss {:.3f}, {} {:.3f}", position_.epoch + 1,
+                                  config_.epochs, position_.averages.loss(), objective_.watched(),
+                                  position_.averages.mean(objective_.watched())));
+  }
+
+  const TrainRequest& request_;
+  const Recipe& recipe_;
+  const TrainConfig& config_;
+  const Splits& data_;
+  torch::Device device_;
+  std::shared_ptr<Model> model_;
+  Classification objective_;
+  Optimizer optimizer_;
+  std::optional<WeightAverage> average_;
+  std::optional<MetricsFile> metrics_;
+  std::optional<Progress> progress_;
+  RunPosition position_;
+  double gradient_norm_ = 0;
+  const int64_t batches_, steps_per_epoch_;
+};
+
+}  // namespace
+
+TrainResult train(const TrainRequest& request, const Splits& data) {
+  return Training(request, data).run();
+}
+
+}  // namespace vitrine

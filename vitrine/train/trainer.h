@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "vitrine/data/batch.h"
+#include "vitrine/train/config.h"
+#include "vitrine/train/metrics.h"
+#include "vitrine/train/run_folder.h"
+
+namespace vitrine {
+
+struct TrainRequest {
+  Recipe recipe;
+  RunFolder folder;
+  bool resume = false;
+  std::string device = "cpu";
+  int64_t threads = 0;
+  /// Called with each line that is added to metrics.jsonl.
+  std::function<void(const MetricsLine&)> on_metrics = {};
+};
+
+enum class TrainEnd { Finished, StoppedEarly, Interrupted };
+
+struct TrainResult {
+  TrainEnd end = TrainEnd::Finished;
+  int64_t epochs = 0, steps = 0;
+  double seconds = 0;
+  double best = 0;  // of the watched metric on the validation part
+};
+
+/// Trains as the recipe says, leaving metrics, checkpoints and a resume state in the run folder.
+/// A run that was killed at any moment and resumed ends with the same weights, bit for bit.
+TrainResult train(const TrainRequest& request, const Splits& data);
+
+}  // namespace vitrine
