@@ -3,7 +3,7 @@
 namespace vitrine::cli {
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> table = {};
+  static const std::vector<Command> table = {train_command()};
   return table;
 }
 

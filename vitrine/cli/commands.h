@@ -5,5 +5,6 @@
 namespace vitrine::cli {
 
 // One per file of this folder.
+Command train_command();
 
 }  // namespace vitrine::cli

@@ -7,6 +7,11 @@ namespace vitrine::cli {
 
 constexpr int kFailed = 1, kMisuse = 2;
 
+/// Torch's errors end with a stack trace, which helps no user.
+static std::string first_part(const std::string& message) {
+  return message.substr(0, message.find("\nException raised from"));
+}
+
 int run(std::vector<std::string> arguments, Streams streams) {
   CLI::App app("Build, train, compare, look inside and use transformers for images and sequences.",
                "vitrine");
@@ -27,7 +32,7 @@ int run(std::vector<std::string> arguments, Streams streams) {
   try {
     return body(streams);
   } catch (const std::exception& e) {
-    streams.err << "error: " << e.what() << '\n';
+    streams.err << "error: " << first_part(e.what()) << '\n';
     return kFailed;
   }
 }

@@ -15,7 +15,7 @@ void truncated_normal_(torch::Tensor& weight, double std) {
 
 void initialise_transformer(torch::nn::Module& module) {
   const torch::NoGradGuard no_grad;
-  for (const auto& child : module.modules()) {
+  for (const auto& child : module.modules(/*include_self=*/false)) {
     if (auto* linear = child->as<torch::nn::Linear>()) {
       truncated_normal_(linear->weight, 0.02);
       if (linear->bias.defined()) linear->bias.zero_();

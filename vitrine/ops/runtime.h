@@ -5,7 +5,7 @@
 namespace vitrine {
 
 /// Prepares the process for tensor work: threads (0 = all cores) and a malloc that keeps large
-/// blocks instead of giving them back to the system after every operation.
-void set_up_runtime(int64_t threads);
+/// blocks instead of giving them back to the system after every operation. Returns the threads.
+int64_t set_up_runtime(int64_t threads);
 
 }  // namespace vitrine

@@ -47,24 +47,6 @@ class Autocast {
   bool on_;
 };
 
-std::shared_ptr<Model> build_model(const Recipe& recipe, const Splits& data) {
-  torch::manual_seed(static_cast<uint64_t>(recipe.seed));
-  auto model = recipe.model.build();
-  const auto shape = model->image_shape();
-  const auto classes = static_cast<int64_t>(data.classes.size());
-  check(shape.classes == classes,
-        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
-        shape.classes, classes, classes);
-  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
-  check(example.size(1) == shape.channels && example.size(2) == shape.image &&
-            example.size(3) == shape.image,
-        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
-        "model.image={} and model.channels={}, or data.image={}",
-        shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
-        example.size(2), example.size(1), shape.image);
-  return model;
-}
-
 NamedTensors trainable(const Model& model) {
   NamedTensors result;
   for (const auto& item : model.named_parameters())
@@ -74,13 +56,13 @@ NamedTensors trainable(const Model& model) {
 
 class Training {
  public:
-  Training(const TrainRequest& request, const Splits& data)
+  Training(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data)
       : request_(request),
         recipe_(request.recipe),
         config_(request.recipe.train),
         data_(data),
         device_(request.device),
-        model_(build_model(recipe_, data)),
+        model_(std::move(model)),
         objective_(config_.label_smoothing),
         optimizer_(config_.optimizer, on_device()),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
@@ -316,8 +298,26 @@ class Training {
 
 }  // namespace
 
-TrainResult train(const TrainRequest& request, const Splits& data) {
-  return Training(request, data).run();
+std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
+  torch::manual_seed(static_cast<uint64_t>(recipe.seed));
+  auto model = recipe.model.build();
+  const auto shape = model->image_shape();
+  const auto classes = static_cast<int64_t>(data.classes.size());
+  check(shape.classes == classes,
+        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
+        shape.classes, classes, classes);
+  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
+  check(example.size(1) == shape.channels && example.size(2) == shape.image &&
+            example.size(3) == shape.image,
+        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "model.image={} and model.channels={}, or data.image={}",
+        shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
+        example.size(2), example.size(1), shape.image);
+  return model;
+}
+
+TrainResult train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data) {
+  return Training(request, std::move(model), data).run();
 }
 
 }  // namespace vitrine

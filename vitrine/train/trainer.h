@@ -29,8 +29,11 @@ struct TrainResult {
   double best = 0;  // of the watched metric on the validation part
 };
 
+/// The recipe's model with its first random weights; throws if it does not fit the data.
+std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data);
+
 /// Trains as the recipe says, leaving metrics, checkpoints and a resume state in the run folder.
 /// A run that was killed at any moment and resumed ends with the same weights, bit for bit.
-TrainResult train(const TrainRequest& request, const Splits& data);
+TrainResult train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data);
 
 }  // namespace vitrine
