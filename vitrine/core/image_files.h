@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "vitrine/core/files.h"
+#include "vitrine/core/image.h"
+
+namespace vitrine {
+
+/// The RGB picture in a JPEG, PNG or WebP file's bytes, told apart by content. Grey becomes RGB,
+/// 16 bits become 8, transparent parts are laid on white. Anything else, broken data and absurd
+/// sizes throw an `Error` that starts with `name`.
+Image decode_image(std::string_view bytes, const std::string& name);
+
+/// `decode_image` of a file.
+Image read_image(const fs::path& path);
+
+/// The bytes of a PNG file with this picture (RGB or grey).
+std::string encode_png(const Image& image);
+
+/// Writes a PNG file atomically.
+void write_png(const fs::path& path, const Image& image);
+
+}  // namespace vitrine

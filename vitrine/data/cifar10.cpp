@@ -1,0 +1,75 @@
+#include "vitrine/data/cifar10.h"
+
+#include "vitrine/core/error.h"
+#include "vitrine/data/checksum.h"
+
+namespace vitrine {
+namespace {
+
+constexpr const char* kRemedy = "run `vitrine data fetch cifar10`";
+
+fs::path folder_of(const DataConfig& config) { return data_root(config) / "cifar10"; }
+
+std::string read_verified(const fs::path& path, const std::string& sum) {
+  check(fs::exists(path), "cifar10: {} is missing; {}", path.string(), kRemedy);
+  auto bytes = read_file(path);
+  constexpr auto kBytes = kCifar10Records * kCifar10RecordBytes;
+  check(static_cast<int64_t>(bytes.size()) == kBytes, "cifar10: {} has {} bytes instead of {}; {}",
+        path.string(), bytes.size(), kBytes, kRemedy);
+  check(md5(bytes) == sum, "cifar10: {} is damaged (its md5 sum is not {}); {}", path.string(), sum,
+        kRemedy);
+  return bytes;
+}
+
+void add_records(MemoryDataset& data, const std::string& bytes) {
+  constexpr auto kPlane = kCifar10Side * kCifar10Side;
+  std::vector<uint8_t> pixels(3 * kPlane);
+  for (int64_t i = 0; i < kCifar10Records; ++i) {
+    const auto* record = reinterpret_cast<const uint8_t*>(bytes.data()) + i * kCifar10RecordBytes;
+    for (int64_t p = 0; p < kPlane; ++p)
+      for (int64_t c = 0; c < 3; ++c) pixels[3 * p + c] = record[1 + c * kPlane + p];
+    data.add(pixels.data(), record[0]);
+  }
+}
+
+std::unique_ptr<Dataset> open(const DataConfig& config, Part part) {
+  if (part == Part::Validation) return nullptr;
+  const std::vector<std::string> classes = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                            "dog",      "frog",       "horse", "ship", "truck"};
+  auto data = std::make_unique<MemoryDataset>(kCifar10Side, 3, classes);
+  for (const auto& [file, sum] : cifar10_batches())
+    if ((file == "test_batch.bin") == (part == Part::Test))
+      add_records(*data, read_verified(folder_of(config) / file, sum));
+  return data;
+}
+
+}  // namespace
+
+const std::array<Cifar10Batch, 6>& cifar10_batches() {
+  static const std::array<Cifar10Batch, 6> batches = {{
+      {"data_batch_1.bin", "5dd7e06a14cb22eb9f671a540d1b7c25"},
+      {"data_batch_2.bin", "5ea93a67294ea407fff1d09f752e9692"},
+      {"data_batch_3.bin", "942cd6a4bcdd0dd3c604fbe906cb4421"},
+      {"data_batch_4.bin", "ae636b3ba5c66a11e91e8cb52e771fcb"},
+      {"data_batch_5.bin", "53f37980c15c3d472c316c40844f3f0d"},
+      {"test_batch.bin", "803d5f7f4d78ea53de84dbe85f74fb6d"},
+  }};
+  return batches;
+}
+
+DatasetEntry cifar10_entry() {
+  return {
+      .summary = "CIFAR-10: 50,000 + 10,000 colour pictures of 32 x 32, 10 classes",
+      .traits =
+          [](const DataConfig&) {
+            return DatasetTraits{.image = kCifar10Side,
+                                 .channels = 3,
+                                 .mean = {0.4914, 0.4822, 0.4465},
+                                 .std = {0.2470, 0.2435, 0.2616}};
+          },
+      .open = open,
+      .fetch = [](const DataConfig& config,
+                  const std::string& source) { return fetch_cifar10(folder_of(config), source); }};
+}
+
+}  // namespace vitrine

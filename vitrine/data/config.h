@@ -1,0 +1,81 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vitrine/core/fields.h"
+#include "vitrine/core/files.h"
+#include "vitrine/data/transforms.h"
+
+namespace vitrine {
+
+/// What training does to a picture at random; each step is off at its default. Steps run in the
+/// order of the fields.
+struct AugmentConfig {
+  int64_t crop_padding = 0;
+  double flip = 0;
+  double rotation = 0;
+  double brightness = 0, contrast = 0, saturation = 0, hue = 0;
+  int64_t randaugment_ops = 0;
+  int64_t randaugment_magnitude = 9;
+  double erasing = 0;
+  double mixup = 0;
+  double cutmix = 0;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// The made-up data set of tests and demonstrations.
+struct SyntheticConfig {
+  int64_t train = 512, test = 128;
+  int64_t image = 32;
+  int64_t channels = 3;
+  int64_t classes = 10;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// Which pictures a run uses and how they are prepared.
+struct DataConfig {
+  std::string dataset = "cifar10";
+  std::string root;
+  std::string folder;
+  int64_t batch = 128;
+  double validation = 0.1;
+  int64_t limit = 0;
+  int64_t workers = 1;
+  int64_t image = 0;
+  Interpolation interpolation = Interpolation::Bilinear;
+  std::vector<double> mean, std;
+  AugmentConfig augment;
+  SyntheticConfig synthetic;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// Where the data sets lie: `root` of the config, else $VITRINE_DATA, else "data".
+fs::path data_root(const DataConfig& config);
+
+/// What evaluation does to any picture: short side to `resize`, the centre `image` x `image`, then
+/// (value / 255 - mean) / std per channel.
+struct Preprocess {
+  int64_t image = 32;
+  int64_t resize = 32;
+  Interpolation interpolation = Interpolation::Bilinear;
+  int64_t channels = 3;
+  std::vector<double> mean = {0.5, 0.5, 0.5}, std = {0.5, 0.5, 0.5};
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// The config with mean and std filled in by the data set's own where they are empty.
+DataConfig resolved(DataConfig config);
+
+/// How the config's pictures are prepared for evaluation.
+Preprocess preprocess_of(const DataConfig& config);
+
+}  // namespace vitrine

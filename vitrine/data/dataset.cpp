@@ -1,0 +1,33 @@
+#include "vitrine/data/dataset.h"
+
+#include <algorithm>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+std::string part_name(Part part) {
+  if (part == Part::Train) return "train";
+  return part == Part::Validation ? "validation" : "test";
+}
+
+Part part_of_name(const std::string& name) {
+  for (const auto part : {Part::Train, Part::Validation, Part::Test})
+    if (part_name(part) == name) return part;
+  fail("data: split '{}' is not known (known: train, validation, test)", name);
+}
+
+void MemoryDataset::add(const uint8_t* pixels, int64_t label) {
+  pixels_.insert(pixels_.end(), pixels, pixels + bytes());
+  labels_.push_back(label);
+}
+
+void MemoryDataset::read(int64_t index, Image& image) const {
+  check(index >= 0 && index < size(), "data: there is no example {} among {}", index, size());
+  image.width = image.height = image_;
+  image.channels = channels_;
+  const auto* from = pixels_.data() + index * bytes();
+  image.pixels.assign(from, from + bytes());
+}
+
+}  // namespace vitrine

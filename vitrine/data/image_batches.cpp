@@ -1,0 +1,64 @@
+#include "vitrine/data/image_batches.h"
+
+#include "vitrine/core/error.h"
+#include "vitrine/data/mix.h"
+
+namespace vitrine {
+namespace {
+
+constexpr uint64_t kMixKey = 0x6d6978;  // apart from the keys of single examples
+
+}  // namespace
+
+ImageBatches::ImageBatches(std::shared_ptr<const Dataset> dataset, const Preprocess& preprocess,
+                           const AugmentConfig& augment, uint64_t seed)
+    : dataset_(std::move(dataset)),
+      augment_(augment),
+      pipeline_(preprocess, augment),
+      seed_(seed) {}
+
+Batch ImageBatches::load(const std::vector<int64_t>& indices, int64_t epoch) const {
+  const auto B = static_cast<int64_t>(indices.size()), S = pipeline_.image();
+  Batch batch{torch::empty({B, pipeline_.channels(), S, S}), torch::empty({B}, torch::kInt64)};
+  float* out = batch.inputs.data_ptr<float>();
+  int64_t* label = batch.targets.data_ptr<int64_t>();
+  Image picture;
+  for (const auto index : indices) {
+    dataset_->read(index, picture);
+    if (epoch < 0) {
+      pipeline_.evaluate(picture, out);
+    } else {
+      Random random{seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index)};
+      pipeline_.augment(picture, random, out);
+    }
+    out += pipeline_.floats();
+    *label++ = dataset_->label(index);
+  }
+  if (epoch >= 0 && B > 0 && (augment_.mixup > 0 || augment_.cutmix > 0))
+    mix(batch,
+        Random{seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(indices[0]), kMixKey});
+  return batch;
+}
+
+void ImageBatches::mix(Batch& batch, Random random) const {
+  batch.targets = one_hot_shares(batch.targets, static_cast<int64_t>(dataset_->classes().size()));
+  const bool both = augment_.mixup > 0 && augment_.cutmix > 0;
+  const bool cut = both ? random.chance(0.5) : augment_.cutmix > 0;
+  const double alpha = cut ? augment_.cutmix : augment_.mixup;
+  const double share = random.beta(alpha, alpha);
+  const auto S = pipeline_.image();
+  if (cut)
+    cutmix(batch, cutmix_rectangle(S, S, share, random.below(S), random.below(S)));
+  else
+    mixup(batch, share);
+}
+
+torch::Tensor preprocess(const Image& image, const Preprocess& how) {
+  const Pipeline pipeline(how, {});
+  auto out = torch::empty({how.channels, how.image, how.image});
+  Image picture = image;
+  pipeline.evaluate(picture, out.data_ptr<float>());
+  return out;
+}
+
+}  // namespace vitrine

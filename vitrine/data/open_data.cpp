@@ -1,0 +1,77 @@
+#include "vitrine/core/error.h"
+#include "vitrine/core/random.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/data/registry.h"
+
+namespace vitrine {
+namespace {
+
+constexpr uint64_t kSplitKey = 0x73706c6974;  // apart from the keys of examples and epochs
+
+using Data = std::shared_ptr<const Dataset>;
+
+struct Parts {
+  Data train, validation, test;
+};
+
+/// The training part, cut in three where the data set has no other parts.
+Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has_test) {
+  const Data whole = datasets().get(config.dataset).open(config, Part::Train);
+  const auto order = permutation(whole->size(), Random{seed, kSplitKey});
+  const auto share = static_cast<int64_t>(config.validation * static_cast<double>(whole->size()));
+  auto next = order.begin();
+  const auto take = [&](int64_t count) -> Data {
+    const std::vector<int64_t> indices(next, next + count);
+    next += count;
+    return std::make_shared<Subset>(whole, indices);
+  };
+  Parts parts;
+  if (!has_test) parts.test = take(share);
+  if (!has_validation) parts.validation = take(share);
+  const auto rest = static_cast<int64_t>(order.end() - next);
+  check(rest > 0, "data: validation {} of {} pictures leaves none to train on", config.validation,
+        whole->size());
+  parts.train = take(config.limit > 0 ? std::min(config.limit, rest) : rest);
+  return parts;
+}
+
+Parts open_parts(const DataConfig& config, uint64_t seed) {
+  config.validate();
+  const auto& entry = datasets().get(config.dataset);
+  const Data validation = entry.open(config, Part::Validation),
+             test = entry.open(config, Part::Test);
+  auto parts = cut(config, seed, validation != nullptr, test != nullptr);
+  if (validation) parts.validation = validation;
+  if (test) parts.test = test;
+  if (parts.validation->size() == 0) parts.validation = parts.test;
+  check(parts.test->size() > 0,
+        "data: '{}' has no test pictures; set data.validation to keep a share back",
+        config.dataset);
+  return parts;
+}
+
+}  // namespace
+
+Data open_part(const DataConfig& config, uint64_t seed, Part part) {
+  if (part == Part::Test)
+    if (const Data test = datasets().get(config.dataset).open(config, part)) return test;
+  const auto parts = open_parts(config, seed);
+  if (part == Part::Train) return parts.train;
+  return part == Part::Validation ? parts.validation : parts.test;
+}
+
+Splits open_data(const DataConfig& config, uint64_t seed) {
+  const auto parts = open_parts(config, seed);
+  const auto how = preprocess_of(config);
+  const auto batches = [&](const Data& data, const AugmentConfig& augment) {
+    return std::make_unique<ImageBatches>(data, how, augment, seed);
+  };
+  Splits splits;
+  splits.train = batches(parts.train, config.augment);
+  splits.validation = batches(parts.validation, {});
+  splits.test = batches(parts.test, {});
+  splits.classes = parts.train->classes();
+  return splits;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,18 @@
+#include "vitrine/data/registry.h"
+
+#include "vitrine/data/cifar10.h"
+#include "vitrine/data/synthetic.h"
+
+namespace vitrine {
+
+const Registry<DatasetEntry>& datasets() {
+  static const auto registry = [] {
+    Registry<DatasetEntry> r("data set");
+    r.add("cifar10", cifar10_entry());
+    r.add("synthetic", synthetic_entry());
+    return r;
+  }();
+  return registry;
+}
+
+}  // namespace vitrine

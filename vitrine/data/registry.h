@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vitrine/core/registry.h"
+#include "vitrine/data/config.h"
+#include "vitrine/data/dataset.h"
+
+namespace vitrine {
+
+/// What is known of a data set before its files are read.
+struct DatasetTraits {
+  int64_t image = 0;  // side of a picture; 0 = they differ
+  int64_t channels = 3;
+  std::vector<double> mean, std;
+};
+
+/// A data set that recipes and commands can name.
+struct DatasetEntry {
+  std::string summary;
+  std::function<DatasetTraits(const DataConfig&)> traits;
+  /// The part, or nothing if the data set does not come with such a part. Missing and damaged files
+  /// throw and say what to fetch.
+  std::function<std::unique_ptr<Dataset>(const DataConfig&, Part)> open;
+  /// Brings the files to the data root, from `source` (a path) or, if that is empty, from the
+  /// network. Returns what was done, in a sentence.
+  std::function<std::string(const DataConfig&, const std::string& source)> fetch;
+};
+
+/// Every data set. Adding one ends with one line in registry.cpp.
+const Registry<DatasetEntry>& datasets();
+
+}  // namespace vitrine

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "vitrine/data/registry.h"
+
+namespace vitrine {
+
+/// Made-up pictures that can be learnt: a class is a colour pair and a stripe direction; phase,
+/// brightness and noise vary. Decided by (part, index) alone.
+DatasetEntry synthetic_entry();
+
+}  // namespace vitrine

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "vitrine/core/image.h"
+
+// Pure functions with explicit parameters, equal byte for byte to torchvision 0.14 on PIL images
+// (tests/fixtures/make_transforms.py). Pictures are grey or RGB; what lies outside becomes 0.
+
+namespace vitrine {
+
+enum class Interpolation { Nearest, Bilinear, Bicubic };
+
+/// Resizes with Pillow's fixed-point filters, antialiased where it shrinks.
+Image resize(const Image& image, int64_t width, int64_t height, Interpolation interpolation);
+/// Resizes so that the short side is `size` and the proportions stay.
+Image resize_short_side(const Image& image, int64_t size, Interpolation interpolation);
+
+/// The window with its corner at (left, top), which may lie outside.
+Image crop(const Image& image, int64_t left, int64_t top, int64_t width, int64_t height);
+/// The `size` x `size` window in the middle.
+Image centre_crop(const Image& image, int64_t size);
+Image flip_horizontally(const Image& image);
+
+/// out(x, y) = in(m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]); nearest or bilinear.
+Image affine(const Image& image, const std::array<double, 6>& m, Interpolation interpolation);
+/// Rotates counter-clockwise about the centre; nearest or bilinear.
+Image rotate(const Image& image, double degrees, Interpolation interpolation);
+/// Shears by `amount` pixels per pixel (RandAugment's ShearX and ShearY), nearest.
+Image shear_x(const Image& image, double amount);
+Image shear_y(const Image& image, double amount);
+/// Moves by whole pixels.
+Image translate(const Image& image, int64_t right, int64_t down);
+
+/// These four blend with black, the mean grey, the grey picture and a smoothed picture: factor 1
+/// changes nothing, 0 gives the other picture.
+Image adjust_brightness(const Image& image, double factor);
+Image adjust_contrast(const Image& image, double factor);
+Image adjust_saturation(const Image& image, double factor);
+Image adjust_sharpness(const Image& image, double factor);
+/// Turns the hue by a share of the circle, -0.5 to 0.5; grey pictures stay as they are.
+Image adjust_hue(const Image& image, double turn);
+
+/// Keeps the upper `bits` of each value.
+Image posterize(const Image& image, int64_t bits);
+/// Inverts the values at or above the threshold.
+Image solarize(const Image& image, double threshold);
+/// Stretches each channel to 0 .. 255.
+Image autocontrast(const Image& image);
+/// Flattens each channel's histogram.
+Image equalize(const Image& image);
+
+/// The picture with 1 (luma) or 3 channels.
+Image with_channels(const Image& image, int64_t channels);
+
+}  // namespace vitrine

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vitrine/core/files.h"
+#include "vitrine/data/config.h"
+#include "vitrine/formats/safetensors.h"
+#include "vitrine/models/registry.h"
+
+namespace vitrine {
+
+/// What a checkpoint says about its weights, so that a path alone is enough to use them.
+struct CheckpointInfo {
+  ModelChoice model;
+  Preprocess preprocess;
+  std::vector<std::string> classes;
+  std::string recipe;  // the run's recipe as YAML
+  int64_t epoch = 0, step = 0;
+};
+
+struct LoadedCheckpoint {
+  std::shared_ptr<Model> model;  // in evaluation mode
+  CheckpointInfo info;
+};
+
+/// The parameters and buffers of a model under their names.
+std::vector<std::pair<std::string, torch::Tensor>> named_weights(const Model& model);
+
+/// Copies weights by name into the model. A missing, unknown or differently shaped one throws and
+/// names it, `origin` and the remedy.
+void set_weights(Model& model, const TensorFile& file, const std::string& origin,
+                 const std::string& prefix = "");
+
+void save_checkpoint(const fs::path& path, const Model& model, const CheckpointInfo& info);
+
+/// The checkpoint a user means: a .safetensors file, or a run folder (its best, else its last).
+fs::path checkpoint_path(const fs::path& run_or_file);
+
+/// Builds the model that the checkpoint names and fills it.
+LoadedCheckpoint load_checkpoint(const fs::path& run_or_file);
+
+}  // namespace vitrine

@@ -1,0 +1,106 @@
+#include "vitrine/models/cct.h"
+
+#include "vitrine/core/error.h"
+#include "vitrine/nn/initialise.h"
+#include "vitrine/ops/dropout.h"
+
+namespace vitrine {
+
+void CctConfig::visit(Fields& f) {
+  f("image", image, "side of the picture in pixels");
+  f("channels", channels, "channels of the picture");
+  f("classes", classes, "classes to tell apart");
+  f("convolutions", convolutions, "convolutions of the tokenizer; each halves the side");
+  f("kernel", kernel, "side of the convolutions' kernels");
+  f("first_width", first_width, "channels after all convolutions but the last");
+  f("dim", dim, "width of a token");
+  f("depth", depth, "blocks");
+  f("heads", heads, "attention heads; must divide dim");
+  f("hidden", hidden, "width inside the feed-forward");
+  f("positions", positions, positions_names(), "how tokens know their place");
+  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+  f("attention_dropout", attention_dropout, "dropout on the attention weights");
+  f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
+}
+
+void CctConfig::validate() const {
+  check(image > 0 && channels > 0 && classes > 0 && convolutions > 0 && depth > 0,
+        "cct: image {}, channels {}, classes {}, convolutions {} and depth {} must be positive",
+        image, channels, classes, convolutions, depth);
+  check(kernel % 2 == 1, "cct: kernel {} is even; choose an odd one", kernel);
+  check(heads > 0 && dim % heads == 0,
+        "cct: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
+        heads);
+}
+
+int64_t CctConfig::side() const {
+  int64_t s = image;
+  for (int64_t i = 0; i < convolutions; ++i) s = (s - 1) / 2 + 1;
+  return s;
+}
+
+CctConfig cct_2_3x2() { return {}; }
+
+ConvTokenizerImpl::ConvTokenizerImpl(const CctConfig& c) {
+  convs = register_module("convs", torch::nn::ModuleList());
+  for (int64_t i = 0, in = c.channels; i < c.convolutions; ++i) {
+    const auto out = i + 1 < c.convolutions ? c.first_width : c.dim;
+    convs->push_back(torch::nn::Conv2d(
+        torch::nn::Conv2dOptions(in, out, c.kernel).padding(c.kernel / 2).bias(false)));
+    in = out;
+  }
+}
+
+torch::Tensor ConvTokenizerImpl::forward(const torch::Tensor& x) {
+  auto map = x.contiguous(torch::MemoryFormat::ChannelsLast);
+  for (const auto& conv : *convs) {
+    map = torch::relu(conv->as<torch::nn::Conv2d>()->forward(map));
+    map = torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1);
+  }
+  return map.permute({0, 2, 3, 1}).flatten(1, 2);  // (B, T, C)
+}
+
+Cct::Cct(const CctConfig& c) : config(c) {
+  config.validate();
+  tokenizer = register_module("tokenizer", ConvTokenizer(config));
+  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
+                                               .kind = config.positions,
+                                               .rows = config.side(),
+                                               .columns = config.side(),
+                                               .prefix = 0,
+                                               .dim = config.dim,
+                                           }));
+  const EncoderBlockConfig block = {.dim = config.dim,
+                                    .heads = config.heads,
+                                    .hidden = config.hidden,
+                                    .qkv_bias = false,
+                                    .norm_eps = 1e-5,
+                                    .dropout = config.dropout,
+                                    .attention_dropout = config.attention_dropout,
+                                    .drop_path = config.drop_path};
+  blocks = register_module("blocks", encoder_blocks(block, config.depth));
+  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
+  pool = register_module("pool", torch::nn::Linear(config.dim, 1));
+  head = register_module("head", torch::nn::Linear(config.dim, config.classes));
+  initialise_transformer(*this);
+}
+
+torch::Tensor Cct::forward(const torch::Tensor& x) {
+  auto tokens = positions(tokenizer(x));  // (B, T, C)
+  tokens = keyed_dropout(tokens, config.dropout, is_training());
+  tokens = norm(run_blocks(blocks, tokens, recompute_blocks));
+  const auto share = pool(tokens).softmax(1).transpose(1, 2);  // (B, 1, T)
+  return head(share.matmul(tokens).squeeze(1));                // (B, N)
+}
+
+torch::Tensor Cct::example_input(int64_t batch) const {
+  return torch::randn({batch, config.channels, config.image, config.image});
+}
+
+ImageShape Cct::image_shape() const { return {config.channels, config.image, config.classes}; }
+
+std::optional<TokenGrid> Cct::token_grid() const {
+  return TokenGrid{config.side(), config.side(), 0};
+}
+
+}  // namespace vitrine

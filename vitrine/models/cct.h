@@ -1,0 +1,66 @@
+#pragma once
+
+// Compact Convolutional Transformer: Hassani et al., "Escaping the Big Data Paradigm with Compact
+// Transformers" (2021). Faithful: convolutional tokenizer, learned positions, sequence pooling,
+// no bias in qkv, 0.28M parameters for cct_2_3x2. Not: the authors' code also puts a norm on the
+// residual stream inside each block; here it is the usual pre-norm block.
+
+#include "vitrine/models/model.h"
+#include "vitrine/nn/encoder_block.h"
+#include "vitrine/nn/positions.h"
+
+namespace vitrine {
+
+struct CctConfig {
+  int64_t image = 32;
+  int64_t channels = 3;
+  int64_t classes = 10;
+  int64_t convolutions = 2;
+  int64_t kernel = 3;
+  int64_t first_width = 64;  // channels after the first of several convolutions
+  int64_t dim = 128;
+  int64_t depth = 2;
+  int64_t heads = 2;
+  int64_t hidden = 128;
+  Positions positions = Positions::Learned;
+  double dropout = 0;
+  double attention_dropout = 0.1;
+  double drop_path = 0.1;
+
+  void visit(Fields& f);
+  void validate() const;
+  int64_t side() const;  // of the grid of tokens
+};
+
+CctConfig cct_2_3x2();
+
+/// Convolution, ReLU and pooling, `convolutions` times, then one token per place:
+/// (B, channels, S, S) -> (B, T, C).
+class ConvTokenizerImpl : public torch::nn::Module {
+ public:
+  explicit ConvTokenizerImpl(const CctConfig& c);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  torch::nn::ModuleList convs{nullptr};
+};
+TORCH_MODULE(ConvTokenizer);
+
+/// (B, channels, image, image) -> (B, classes).
+class Cct : public Model {
+ public:
+  explicit Cct(const CctConfig& c);
+  torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  ImageShape image_shape() const override;
+  std::optional<TokenGrid> token_grid() const override;
+  torch::Tensor position_table() const override { return positions->table(); }
+
+  const CctConfig config;
+  ConvTokenizer tokenizer{nullptr};
+  PositionEmbedding positions{nullptr};
+  torch::nn::ModuleList blocks{nullptr};
+  torch::nn::LayerNorm norm{nullptr};
+  torch::nn::Linear pool{nullptr}, head{nullptr};
+};
+
+}  // namespace vitrine

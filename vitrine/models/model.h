@@ -1,0 +1,35 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <optional>
+
+namespace vitrine {
+
+/// What an image classifier takes and gives: (B, channels, image, image) -> (B, classes).
+struct ImageShape {
+  int64_t channels = 3, image = 224, classes = 1000;
+};
+
+/// How a model's tokens lie on the picture: `prefix` tokens without a place, then rows * columns.
+struct TokenGrid {
+  int64_t rows = 0, columns = 0, prefix = 0;
+};
+
+/// Any network the tools can drive without knowing it.
+class Model : public torch::nn::Module {
+ public:
+  virtual torch::Tensor forward(const torch::Tensor& x) = 0;
+  /// An input of the right shape and type, for tests, summaries and benchmarks.
+  virtual torch::Tensor example_input(int64_t batch) const = 0;
+  virtual ImageShape image_shape() const = 0;
+  /// Nothing for models without attention over patches.
+  virtual std::optional<TokenGrid> token_grid() const { return std::nullopt; }
+  /// The positions' table (1, T, C); undefined for models without one.
+  virtual torch::Tensor position_table() const { return {}; }
+
+  /// Gradient checkpointing: keep only the blocks' inputs, compute their inside again in backward.
+  bool recompute_blocks = false;
+};
+
+}  // namespace vitrine

@@ -1,0 +1,98 @@
+#include "vitrine/models/registry.h"
+
+#include "vitrine/models/cct.h"
+#include "vitrine/models/resnet.h"
+#include "vitrine/models/vit.h"
+
+namespace vitrine {
+namespace {
+
+template <typename ModelImpl, typename Config>
+class TypedBlueprint : public ModelBlueprint {
+ public:
+  explicit TypedBlueprint(Config config) : config_(std::move(config)) {}
+  void visit(Fields& f) override { config_.visit(f); }
+  std::unique_ptr<ModelBlueprint> clone() const override {
+    return std::make_unique<TypedBlueprint>(config_);
+  }
+  std::shared_ptr<Model> build() const override {
+    config_.validate();
+    return std::make_shared<ModelImpl>(config_);
+  }
+
+ private:
+  Config config_;
+};
+
+template <typename ModelImpl, typename Config>
+ModelEntry entry(std::string description, Config config) {
+  return {std::move(description), "",
+          std::make_shared<TypedBlueprint<ModelImpl, Config>>(std::move(config))};
+}
+
+ModelEntry alias(std::string of, ModelEntry entry) {
+  entry.alias_of = std::move(of);
+  return entry;
+}
+
+VitConfig at_384(VitConfig c) {
+  c.image = 384;
+  return c;
+}
+
+}  // namespace
+
+const Registry<ModelEntry>& models() {
+  static const auto registry = [] {
+    Registry<ModelEntry> r("model");
+    r.add("vit_ti16", entry<Vit>("ViT-Ti/16: 12 blocks of 192", vit_ti16()));
+    r.add("vit_s16", entry<Vit>("ViT-S/16: 12 blocks of 384", vit_s16()));
+    r.add("vit_b16", entry<Vit>("ViT-B/16: 12 blocks of 768", vit_b16()));
+    r.add("vit_b32", entry<Vit>("ViT-B/32: 12 blocks of 768", vit_b32()));
+    r.add("vit_l16", entry<Vit>("ViT-L/16: 24 blocks of 1024", vit_l16()));
+    r.add("vit_c10_302m", entry<Vit>("ViT for CIFAR-10: 24 blocks of 1024", vit_c10_302m()));
+    r.add("vit_c10_small", entry<Vit>("ViT for CIFAR-10: 9 blocks of 192", vit_c10_small()));
+    r.add("cct_2_3x2",
+          entry<Cct>("compact convolutional transformer: 2 blocks of 128", cct_2_3x2()));
+    r.add("resnet18", entry<ResNet>("ResNet-18", resnet18()));
+
+    r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));
+    r.add("vit_small_patch16_224", alias("vit_s16", r.get("vit_s16")));
+    r.add("vit_base_patch16_224", alias("vit_b16", r.get("vit_b16")));
+    r.add("vit_base_patch32_224", alias("vit_b32", r.get("vit_b32")));
+    r.add("vit_large_patch16_224", alias("vit_l16", r.get("vit_l16")));
+    r.add("vit_base_patch16_384",
+          alias("vit_b16 image=384", entry<Vit>("ViT-B/16 at 384", at_384(vit_b16()))));
+    r.add("vit_large_patch16_384",
+          alias("vit_l16 image=384", entry<Vit>("ViT-L/16 at 384", at_384(vit_l16()))));
+    return r;
+  }();
+  return registry;
+}
+
+ModelChoice::ModelChoice(const ModelChoice& other)
+    : name_(other.name_), blueprint_(other.blueprint_ ? other.blueprint_->clone() : nullptr) {}
+
+ModelChoice& ModelChoice::operator=(const ModelChoice& other) {
+  auto copy = other;
+  name_ = std::move(copy.name_);
+  blueprint_ = std::move(copy.blueprint_);
+  return *this;
+}
+
+void ModelChoice::choose(const std::string& name) {
+  blueprint_ = models().get(name).blueprint->clone();
+  name_ = name;
+}
+
+void ModelChoice::visit(Fields& f) {
+  auto name = name_;
+  f("name", name, "a model of `vitrine models`");
+  check(!name.empty(), "recipe: model.name is missing; name a model of `vitrine models`");
+  if (name != name_) choose(name);
+  blueprint_->visit(f);
+}
+
+std::shared_ptr<Model> ModelChoice::build() const { return blueprint_->build(); }
+
+}  // namespace vitrine

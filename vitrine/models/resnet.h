@@ -1,0 +1,53 @@
+#pragma once
+
+// ResNet: He et al., "Deep Residual Learning for Image Recognition" (2016). Parameter names and
+// results follow torchvision. Beyond the paper: a stem for small pictures (3 x 3, no pooling).
+
+#include "vitrine/core/fields.h"
+#include "vitrine/models/model.h"
+
+namespace vitrine {
+
+enum class ResNetStem { ImageNet, Cifar };
+
+struct ResNetConfig {
+  int64_t image = 224;
+  int64_t channels = 3;
+  int64_t classes = 1000;
+  ResNetStem stem = ResNetStem::ImageNet;
+  std::vector<int64_t> blocks = {2, 2, 2, 2};  // basic blocks per stage
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+ResNetConfig resnet18();
+
+/// Two 3 x 3 convolutions around a shortcut: (B, in, S, S) -> (B, out, S / stride, S / stride).
+class BasicBlockImpl : public torch::nn::Module {
+ public:
+  BasicBlockImpl(int64_t in, int64_t out, int64_t stride);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  torch::nn::Conv2d conv1{nullptr}, conv2{nullptr};
+  torch::nn::BatchNorm2d bn1{nullptr}, bn2{nullptr};
+  torch::nn::Sequential downsample{nullptr};
+};
+TORCH_MODULE(BasicBlock);
+
+/// (B, channels, image, image) -> (B, classes).
+class ResNet : public Model {
+ public:
+  explicit ResNet(const ResNetConfig& c);
+  torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  ImageShape image_shape() const override;
+
+  const ResNetConfig config;
+  torch::nn::Conv2d conv1{nullptr};
+  torch::nn::BatchNorm2d bn1{nullptr};
+  std::vector<torch::nn::Sequential> layers;  // registered as layer1 .. layer4
+  torch::nn::Linear fc{nullptr};
+};
+
+}  // namespace vitrine

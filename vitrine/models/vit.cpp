@@ -1,0 +1,140 @@
+#include "vitrine/models/vit.h"
+
+#include "vitrine/core/error.h"
+#include "vitrine/nn/initialise.h"
+#include "vitrine/ops/dropout.h"
+
+namespace vitrine {
+
+void VitConfig::visit(Fields& f) {
+  f("image", image, "side of the picture in pixels");
+  f("patch", patch, "side of a patch in pixels");
+  f("channels", channels, "channels of the picture");
+  f("classes", classes, "classes to tell apart");
+  f("dim", dim, "width of a token");
+  f("depth", depth, "blocks");
+  f("heads", heads, "attention heads; must divide dim");
+  f("hidden", hidden, "width inside the feed-forward");
+  f("positions", positions, positions_names(), "how tokens know their place");
+  f("pool", pool, Choices<Pool>{{"token", Pool::Token}, {"mean", Pool::Mean}},
+    "what the head reads: the class token or the mean of all tokens");
+  f("head", head,
+    Choices<VitHead>{{"linear", VitHead::Linear}, {"token_gelu_norm", VitHead::TokenGeluNorm}},
+    "the classifier");
+  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
+  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+  f("attention_dropout", attention_dropout, "dropout on the attention weights");
+  f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
+  f("norm_eps", norm_eps, "epsilon of LayerNorm");
+}
+
+void VitConfig::validate() const {
+  check(image > 0 && patch > 0 && channels > 0 && classes > 0 && depth > 0,
+        "vit: image {}, patch {}, channels {}, classes {} and depth {} must be positive", image,
+        patch, channels, classes, depth);
+  check(image % patch == 0,
+        "vit: patch {} does not divide image {}; choose a patch that divides the picture's side",
+        patch, image);
+  check(heads > 0 && dim % heads == 0,
+        "vit: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
+        heads);
+  check(head == VitHead::Linear || pool == Pool::Token,
+        "vit: head token_gelu_norm reads the class token; set pool to token");
+}
+
+VitConfig vit_b16() { return {}; }
+
+VitConfig vit_b32() { return {.patch = 32}; }
+
+VitConfig vit_ti16() { return {.dim = 192, .heads = 3, .hidden = 768}; }
+
+VitConfig vit_s16() { return {.dim = 384, .heads = 6, .hidden = 1536}; }
+
+VitConfig vit_l16() { return {.dim = 1024, .depth = 24, .heads = 16, .hidden = 4096}; }
+
+VitConfig vit_c10_302m() {
+  return {.image = 32,
+          .patch = 8,
+          .classes = 10,
+          .dim = 1024,
+          .depth = 24,
+          .heads = 16,
+          .hidden = 4096,
+          .positions = Positions::Sinusoidal,
+          .head = VitHead::TokenGeluNorm,
+          .dropout = 0.1};
+}
+
+VitConfig vit_c10_small() {
+  return {
+      .image = 32, .patch = 4, .classes = 10, .dim = 192, .depth = 9, .heads = 3, .hidden = 768};
+}
+
+TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, double p) : dropout(p) {
+  fc = register_module("fc", torch::nn::Linear(dim, classes));
+  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({classes})));
+}
+
+torch::Tensor TokenGeluNormHeadImpl::forward(const torch::Tensor& x) {
+  const auto scores = keyed_dropout(torch::gelu(fc(x)), dropout, is_training());  // (B, T, N)
+  return norm(scores.select(1, 0));                                               // (B, N)
+}
+
+Vit::Vit(const VitConfig& c) : config(c) {
+  config.validate();
+  const int64_t side = config.image / config.patch;
+  const int64_t prefix = config.pool == Pool::Token ? 1 : 0;
+  patch_embed =
+      register_module("patch_embed", PatchEmbed(config.channels, config.patch, config.dim));
+  if (prefix > 0)
+    cls_token = register_parameter("cls_token", torch::randn({1, 1, config.dim}) * 0.02);
+  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
+                                               .kind = config.positions,
+                                               .rows = side,
+                                               .columns = side,
+                                               .prefix = prefix,
+                                               .dim = config.dim,
+                                           }));
+  const EncoderBlockConfig block = {.dim = config.dim,
+                                    .heads = config.heads,
+                                    .hidden = config.hidden,
+                                    .activation = config.activation,
+                                    .norm = config.norm,
+                                    .norm_eps = config.norm_eps,
+                                    .dropout = config.dropout,
+                                    .attention_dropout = config.attention_dropout,
+                                    .drop_path = config.drop_path};
+  blocks = register_module("blocks", encoder_blocks(block, config.depth));
+  norm = register_module(
+      "norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim}).eps(config.norm_eps)));
+  if (config.head == VitHead::Linear)
+    head = register_module("head", torch::nn::Linear(config.dim, config.classes));
+  else
+    token_head = register_module("token_head",
+                                 TokenGeluNormHead(config.dim, config.classes, config.dropout));
+  initialise_transformer(*this);
+}
+
+torch::Tensor Vit::forward(const torch::Tensor& x) {
+  auto tokens = patch_embed(x);  // (B, R * L, C)
+  if (cls_token.defined())
+    tokens = torch::cat({cls_token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
+  tokens = keyed_dropout(positions(tokens), config.dropout, is_training());
+  tokens = norm(run_blocks(blocks, tokens, recompute_blocks));
+  if (token_head) return token_head(tokens);
+  return head(cls_token.defined() ? tokens.select(1, 0) : tokens.mean(1));  // (B, N)
+}
+
+torch::Tensor Vit::example_input(int64_t batch) const {
+  return torch::randn({batch, config.channels, config.image, config.image});
+}
+
+ImageShape Vit::image_shape() const { return {config.channels, config.image, config.classes}; }
+
+std::optional<TokenGrid> Vit::token_grid() const {
+  const int64_t side = config.image / config.patch;
+  return TokenGrid{side, side, config.pool == Pool::Token ? 1 : 0};
+}
+
+}  // namespace vitrine

@@ -1,0 +1,82 @@
+#pragma once
+
+// Vision Transformer: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2021).
+// Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameter
+// names follow timm. Beyond the paper: other positions, mean pooling, post-norm, ReLU, stochastic
+// depth, and the head of the CIFAR-10 network with 302M parameters (`token_gelu_norm`).
+
+#include "vitrine/models/model.h"
+#include "vitrine/nn/encoder_block.h"
+#include "vitrine/nn/patches.h"
+#include "vitrine/nn/positions.h"
+
+namespace vitrine {
+
+enum class Pool { Token, Mean };
+enum class VitHead { Linear, TokenGeluNorm };
+
+struct VitConfig {
+  int64_t image = 224;
+  int64_t patch = 16;
+  int64_t channels = 3;
+  int64_t classes = 1000;
+  int64_t dim = 768;
+  int64_t depth = 12;
+  int64_t heads = 12;
+  int64_t hidden = 3072;
+  Positions positions = Positions::Learned;
+  Pool pool = Pool::Token;
+  VitHead head = VitHead::Linear;
+  NormPlace norm = NormPlace::Pre;
+  Activation activation = Activation::Gelu;
+  double dropout = 0;
+  double attention_dropout = 0;
+  double drop_path = 0;
+  double norm_eps = 1e-6;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+VitConfig vit_ti16();
+VitConfig vit_s16();
+VitConfig vit_b16();
+VitConfig vit_b32();
+VitConfig vit_l16();
+VitConfig vit_c10_302m();
+VitConfig vit_c10_small();
+
+/// Linear, GELU and dropout on every token, then the first token, then a norm over the classes:
+/// (B, T, C) -> (B, N).
+class TokenGeluNormHeadImpl : public torch::nn::Module {
+ public:
+  TokenGeluNormHeadImpl(int64_t dim, int64_t classes, double dropout);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  const double dropout;
+  torch::nn::Linear fc{nullptr};
+  torch::nn::LayerNorm norm{nullptr};
+};
+TORCH_MODULE(TokenGeluNormHead);
+
+/// (B, channels, image, image) -> (B, classes).
+class Vit : public Model {
+ public:
+  explicit Vit(const VitConfig& c);
+  torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  ImageShape image_shape() const override;
+  std::optional<TokenGrid> token_grid() const override;
+  torch::Tensor position_table() const override { return positions->table(); }
+
+  const VitConfig config;
+  PatchEmbed patch_embed{nullptr};
+  torch::Tensor cls_token;  // (1, 1, C), with Pool::Token only
+  PositionEmbedding positions{nullptr};
+  torch::nn::ModuleList blocks{nullptr};
+  torch::nn::LayerNorm norm{nullptr};
+  torch::nn::Linear head{nullptr};
+  TokenGeluNormHead token_head{nullptr};
+};
+
+}  // namespace vitrine

@@ -1,0 +1,63 @@
+#include "vitrine/nn/encoder_block.h"
+
+#include "vitrine/nn/recompute.h"
+#include "vitrine/ops/dropout.h"
+
+namespace vitrine {
+
+const Choices<NormPlace>& norm_place_names() {
+  static const Choices<NormPlace> names = {{"pre", NormPlace::Pre}, {"post", NormPlace::Post}};
+  return names;
+}
+
+EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
+  const auto norm_options = torch::nn::LayerNormOptions({config.dim}).eps(config.norm_eps);
+  norm1 = register_module("norm1", torch::nn::LayerNorm(norm_options));
+  attn = register_module("attn", Attention(AttentionConfig{
+                                     .dim = config.dim,
+                                     .heads = config.heads,
+                                     .qkv_bias = config.qkv_bias,
+                                     .dropout = config.dropout,
+                                     .attention_dropout = config.attention_dropout,
+                                 }));
+  norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
+  mlp = register_module("mlp", FeedForward(FeedForwardConfig{
+                                   .dim = config.dim,
+                                   .hidden = config.hidden,
+                                   .activation = config.activation,
+                                   .dropout = config.dropout,
+                               }));
+}
+
+torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
+  const auto thin = [&](const torch::Tensor& branch) {
+    return drop_path(branch, config.drop_path, is_training());
+  };
+  if (config.norm == NormPlace::Post) {
+    const auto mixed = norm1(x + thin(attn(x)));
+    return norm2(mixed + thin(mlp(mixed)));
+  }
+  const auto mixed = x + thin(attn(norm1(x)));
+  return mixed + thin(mlp(norm2(mixed)));
+}
+
+torch::nn::ModuleList encoder_blocks(const EncoderBlockConfig& config, int64_t depth) {
+  torch::nn::ModuleList blocks;
+  for (int64_t i = 0; i < depth; ++i) {
+    auto c = config;
+    c.drop_path = depth > 1 ? config.drop_path * static_cast<double>(i) / (depth - 1) : 0;
+    blocks->push_back(EncoderBlock(c));
+  }
+  return blocks;
+}
+
+torch::Tensor run_blocks(const torch::nn::ModuleList& blocks, torch::Tensor x, bool recompute) {
+  for (const auto& module : *blocks) {
+    const auto block = std::dynamic_pointer_cast<EncoderBlockImpl>(module);
+    const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
+    x = recompute ? recomputed(forward, x, block->parameters()) : forward(x);
+  }
+  return x;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "vitrine/core/fields.h"
+#include "vitrine/nn/attention.h"
+#include "vitrine/nn/feed_forward.h"
+
+namespace vitrine {
+
+enum class NormPlace { Pre, Post };
+const Choices<NormPlace>& norm_place_names();
+
+struct EncoderBlockConfig {
+  int64_t dim = 64;
+  int64_t heads = 4;
+  int64_t hidden = 256;
+  Activation activation = Activation::Gelu;
+  NormPlace norm = NormPlace::Pre;
+  bool qkv_bias = true;
+  double norm_eps = 1e-6;
+  double dropout = 0;
+  double attention_dropout = 0;
+  double drop_path = 0;
+};
+
+/// Attention and feed-forward, each with a residual and a norm: (B, T, C) -> (B, T, C).
+/// Pre: x + f(norm(x)). Post: norm(x + f(x)).
+class EncoderBlockImpl : public torch::nn::Module {
+ public:
+  explicit EncoderBlockImpl(const EncoderBlockConfig& c);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  const EncoderBlockConfig config;
+  torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
+  Attention attn{nullptr};
+  FeedForward mlp{nullptr};
+};
+TORCH_MODULE(EncoderBlock);
+
+/// `depth` blocks whose stochastic depth grows linearly from 0 to `config.drop_path`.
+torch::nn::ModuleList encoder_blocks(const EncoderBlockConfig& config, int64_t depth);
+
+/// Runs the blocks in order; with `recompute` each block's inside is computed again in the
+/// backward pass instead of being kept.
+torch::Tensor run_blocks(const torch::nn::ModuleList& blocks, torch::Tensor x, bool recompute);
+
+}  // namespace vitrine

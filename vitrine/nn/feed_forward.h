@@ -1,0 +1,33 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "vitrine/core/fields.h"
+
+namespace vitrine {
+
+enum class Activation { Gelu, Relu };
+const Choices<Activation>& activation_names();
+torch::Tensor activate(const torch::Tensor& x, Activation activation);
+
+struct FeedForwardConfig {
+  int64_t dim = 64;
+  int64_t hidden = 256;
+  Activation activation = Activation::Gelu;
+  double dropout = 0;  // after each of the two layers
+
+  void validate() const;
+};
+
+/// Linear, activation, Linear: (B, T, C) -> (B, T, C).
+class FeedForwardImpl : public torch::nn::Module {
+ public:
+  explicit FeedForwardImpl(const FeedForwardConfig& c);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  const FeedForwardConfig config;
+  torch::nn::Linear fc1{nullptr}, fc2{nullptr};
+};
+TORCH_MODULE(FeedForward);
+
+}  // namespace vitrine

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <torch/torch.h>
+
+namespace vitrine {
+
+/// Cuts a picture into patches and projects each: (B, channels, S, S) -> (B, (S / patch)^2, dim).
+class PatchEmbedImpl : public torch::nn::Module {
+ public:
+  PatchEmbedImpl(int64_t channels, int64_t patch, int64_t dim);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  const int64_t patch;
+  torch::nn::Conv2d proj{nullptr};  // its weight is used as one matrix product
+};
+TORCH_MODULE(PatchEmbed);
+
+}  // namespace vitrine

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace vitrine {
+
+/// Self-attention from packed projections, softmax(Q K^T / sqrt(D)) V:
+/// qkv (B, T, 3, H, D) -> (B, T, H * D). `dropout` is applied to the attention weights.
+torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout = 0);
+
+/// The same by plain torch operations: the definition, and the path for devices without kernels.
+torch::Tensor packed_attention_reference(const torch::Tensor& qkv, double dropout = 0);
+
+/// The attention weights alone: qkv (B, T, 3, H, D) -> (B, H, T, T).
+torch::Tensor attention_weights(const torch::Tensor& qkv);
+
+}  // namespace vitrine

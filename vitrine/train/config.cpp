@@ -1,0 +1,64 @@
+#include "vitrine/train/config.h"
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+void TrainConfig::visit(Fields& f) {
+  f("epochs", epochs, "passes over the training data");
+  f.group("optimizer", optimizer, "the update rule");
+  f.group("schedule", schedule, "the learning rate over time");
+  f("label_smoothing", label_smoothing, "share of the target spread over all classes");
+  f("clip", clip, "largest norm of the gradient; 0 = no clipping");
+  f("accumulate", accumulate, "batches whose gradients are added up for one step");
+  f("ema", ema, "decay of a moving average of the weights, used for evaluation; 0 = none");
+  f("recompute", recompute, "gradient checkpointing: less memory, about a third more time");
+  f("precision", precision,
+    Choices<Precision>{{"fp32", Precision::Float32}, {"bf16", Precision::BFloat16}},
+    "bf16 = autocast, for devices that have it");
+  f("patience", patience, "stop after this many evaluations without a better one; 0 = never");
+  f("evaluate_every", evaluate_every, "epochs between two evaluations");
+  f("checkpoint_steps", checkpoint_steps,
+    "steps between two resume points inside an epoch; 0 = only after each epoch");
+}
+
+void TrainConfig::validate() const {
+  check(epochs > 0, "train: epochs {} must be positive", epochs);
+  check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
+  check(label_smoothing >= 0 && label_smoothing < 1,
+        "train: label_smoothing {} is not in [0, 1)", label_smoothing);
+  check(clip >= 0, "train: clip {} is negative", clip);
+  check(ema >= 0 && ema < 1, "train: ema {} is not in [0, 1)", ema);
+  check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
+  check(patience >= 0 && checkpoint_steps >= 0,
+        "train: patience {} and checkpoint_steps {} must not be negative", patience,
+        checkpoint_steps);
+  optimizer.validate();
+  schedule.validate();
+}
+
+void Recipe::visit(Fields& f) {
+  f("name", name, "the run folder's name");
+  f("seed", seed, "decides all randomness");
+  f.group("model", model, "the network");
+  f.group("data", data, "the data and how it is prepared");
+  f.group("train", train, "how it learns");
+}
+
+void Recipe::validate() const {
+  check(!name.empty() && name.find('/') == std::string::npos,
+        "recipe: name '{}' must be a plain word", name);
+  data.validate();
+  train.validate();
+}
+
+Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides) {
+  auto settings = Settings::from_file(path);
+  for (const auto& assignment : overrides) settings.override_with(assignment);
+  Recipe recipe;
+  settings.read_into(recipe);
+  recipe.validate();
+  return recipe;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+
+#include "vitrine/core/fields.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/data/config.h"
+#include "vitrine/models/registry.h"
+#include "vitrine/train/optimizer.h"
+#include "vitrine/train/schedule.h"
+
+namespace vitrine {
+
+enum class Precision { Float32, BFloat16 };
+
+/// How a run learns.
+struct TrainConfig {
+  int64_t epochs = 10;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  double label_smoothing = 0;
+  double clip = 0;
+  int64_t accumulate = 1;
+  double ema = 0;
+  bool recompute = false;
+  Precision precision = Precision::Float32;
+  int64_t patience = 0;
+  int64_t evaluate_every = 1;
+  int64_t checkpoint_steps = 0;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// Everything that decides a run: same recipe, seed and threads give the same bits.
+struct Recipe {
+  std::string name = "run";
+  int64_t seed = 1;
+  ModelChoice model;
+  DataConfig data;
+  TrainConfig train;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// Reads a recipe file with overrides; errors name file, line and the nearest known key.
+Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides);
+
+}  // namespace vitrine

@@ -1,0 +1,61 @@
+#include "vitrine/train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+namespace {
+
+/// From `a` to `b` along half a cosine; `t` in [0, 1].
+double cosine_between(double a, double b, double t) {
+  return b + (a - b) * 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(t, 0.0, 1.0)));
+}
+
+}  // namespace
+
+void ScheduleConfig::visit(Fields& f) {
+  f("kind", kind,
+    Choices<ScheduleKind>{{"constant", ScheduleKind::Constant},
+                          {"step", ScheduleKind::Step},
+                          {"cosine", ScheduleKind::Cosine},
+                          {"one_cycle", ScheduleKind::OneCycle}},
+    "how the learning rate changes");
+  f("warmup_epochs", warmup_epochs, "linear rise from 0 before the schedule (not for one_cycle)");
+  f("final_share", final_share, "cosine and one_cycle end at this share of the peak");
+  f("step_epochs", step_epochs, "step: epochs between two drops");
+  f("step_factor", step_factor, "step: factor of each drop");
+  f("rise", rise, "one_cycle: share of the run spent rising");
+  f("start_share", start_share, "one_cycle: share of the peak at the start");
+}
+
+void ScheduleConfig::validate() const {
+  check(warmup_epochs >= 0, "schedule: warmup_epochs {} is negative", warmup_epochs);
+  check(step_epochs > 0, "schedule: step_epochs {} must be positive", step_epochs);
+  check(rise > 0 && rise < 1, "schedule: rise {} is not between 0 and 1", rise);
+}
+
+double schedule_factor(const ScheduleConfig& c, int64_t step, int64_t total,
+                       int64_t steps_per_epoch) {
+  const double at = static_cast<double>(step), end = static_cast<double>(std::max<int64_t>(total, 1));
+  if (c.kind == ScheduleKind::OneCycle) {
+    const double top = c.rise * end;
+    if (at < top) return cosine_between(c.start_share, 1, at / top);
+    return cosine_between(1, c.final_share, (at - top) / (end - top));
+  }
+  const double warm = c.warmup_epochs * static_cast<double>(steps_per_epoch);
+  if (at < warm) return (at + 1) / warm;
+  switch (c.kind) {
+    case ScheduleKind::Step:
+      return std::pow(c.step_factor,
+                      std::floor(at / (c.step_epochs * static_cast<double>(steps_per_epoch))));
+    case ScheduleKind::Cosine:
+      return cosine_between(1, c.final_share, (at - warm) / std::max(1.0, end - warm));
+    default:
+      return 1;
+  }
+}
+
+}  // namespace vitrine

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "vitrine/core/fields.h"
+
+namespace vitrine {
+
+enum class ScheduleKind { Constant, Step, Cosine, OneCycle };
+
+/// How the learning rate changes over a run.
+struct ScheduleConfig {
+  ScheduleKind kind = ScheduleKind::Cosine;
+  double warmup_epochs = 0;
+  double final_share = 0;  // cosine and one_cycle end at this share of the peak
+  double step_epochs = 30;
+  double step_factor = 0.1;
+  double rise = 0.3;          // one_cycle: share of the run spent rising
+  double start_share = 0.04;  // one_cycle starts at this share of the peak
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// The factor on the peak learning rate at `step` (from 0) of `total`.
+double schedule_factor(const ScheduleConfig& config, int64_t step, int64_t total,
+                       int64_t steps_per_epoch);
+
+}  // namespace vitrine
