@@ -41,5 +41,6 @@ function(vitrine_library)
     PUBLIC fmt::fmt
     PRIVATE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX Threads::Threads spdlog::spdlog yaml-cpp
             PNG::PNG JPEG::JPEG CURL::libcurl LibArchive::LibArchive OpenSSL::Crypto ZLIB::ZLIB
-            PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH)
+            PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH
+            PkgConfig::ISAL protobuf::libprotobuf)
 endfunction()

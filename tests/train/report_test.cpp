@@ -1,0 +1,131 @@
+#include "vitrine/train/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/errors.h"
+
+namespace vitrine {
+namespace {
+
+/// The example in scikit-learn's documentation of classification_report.
+ConfusionMatrix example(std::vector<std::string> classes = {"class 0", "class 1", "class 2"}) {
+  ConfusionMatrix matrix(std::move(classes));
+  const int64_t truth[] = {0, 1, 2, 2, 2}, predicted[] = {0, 0, 2, 2, 1};
+  for (int i = 0; i < 5; ++i) matrix.add(truth[i], predicted[i]);
+  return matrix;
+}
+
+}  // namespace
+
+TEST(ConfusionMatrix, CountsTruthsInRowsAndPredictionsInColumns) {
+  const auto matrix = example();
+  EXPECT_EQ(matrix.counts, (std::vector<int64_t>{1, 0, 0, 1, 0, 0, 0, 1, 2}));
+  EXPECT_EQ(matrix.at(2, 1), 1);
+  EXPECT_EQ(matrix.total(), 5);
+  EXPECT_DOUBLE_EQ(matrix.accuracy(), 0.6);
+}
+
+TEST(ConfusionMatrix, RefusesClassesThatItDoesNotHave) {
+  ConfusionMatrix matrix({"a", "b"});
+  EXPECT_EQ(test::error_of([&] { matrix.add(2, 0); }),
+            "confusion matrix: class 2 is not one of the 2 classes");
+  EXPECT_EQ(test::error_of([&] { matrix.add(0, -1); }),
+            "confusion matrix: class -1 is not one of the 2 classes");
+  EXPECT_EQ(matrix.total(), 0);
+}
+
+TEST(ClassScores, EqualTheNumbersDoneByHand) {
+  ConfusionMatrix matrix({"cat", "dog"});
+  matrix.counts = {8, 2, 4, 6};
+  const auto cat = class_scores(matrix, 0), dog = class_scores(matrix, 1);
+  EXPECT_DOUBLE_EQ(cat.precision, 8.0 / 12);
+  EXPECT_DOUBLE_EQ(cat.recall, 8.0 / 10);
+  EXPECT_DOUBLE_EQ(cat.f1, 16.0 / 22);
+  EXPECT_EQ(cat.support, 10);
+  EXPECT_DOUBLE_EQ(dog.precision, 6.0 / 8);
+  EXPECT_DOUBLE_EQ(dog.recall, 6.0 / 10);
+  EXPECT_DOUBLE_EQ(dog.f1, 12.0 / 18);
+}
+
+TEST(ClassScores, AverageByClassAndBySupport) {
+  ConfusionMatrix matrix({"many", "few"});
+  matrix.counts = {6, 2, 0, 2};  // precision 1 and 1/2, recall 3/4 and 1, support 8 and 2
+  const auto macro = macro_average(matrix), weighted = weighted_average(matrix);
+  EXPECT_DOUBLE_EQ(macro.precision, 0.75);
+  EXPECT_DOUBLE_EQ(macro.recall, 0.875);
+  EXPECT_DOUBLE_EQ(weighted.precision, 0.8 * 1 + 0.2 * 0.5);
+  EXPECT_DOUBLE_EQ(weighted.recall, 0.8 * 0.75 + 0.2 * 1);
+  EXPECT_DOUBLE_EQ(weighted.f1, 0.8 * (12.0 / 14) + 0.2 * (4.0 / 6));
+  EXPECT_EQ(macro.support, 10);
+  EXPECT_EQ(weighted.support, 10);
+}
+
+TEST(ClassificationReport, LooksLikeScikitLearns) {
+  EXPECT_EQ(classification_report(example()),
+            "              precision    recall  f1-score   support\n"
+            "\n"
+            "     class 0       0.50      1.00      0.67         1\n"
+            "     class 1       0.00      0.00      0.00         1\n"
+            "     class 2       1.00      0.67      0.80         3\n"
+            "\n"
+            "    accuracy                           0.60         5\n"
+            "   macro avg       0.50      0.56      0.49         5\n"
+            "weighted avg       0.70      0.60      0.61         5\n");
+}
+
+TEST(ClassificationReport, GivesZeroWhereThereIsNothingToDivideBy) {
+  ConfusionMatrix never({"a", "b"});
+  EXPECT_EQ(never.accuracy(), 0);
+  EXPECT_EQ(weighted_average(never).precision, 0);
+  never.add(0, 0);  // b is neither seen nor predicted
+  const auto b = class_scores(never, 1);
+  EXPECT_EQ(b.precision, 0);
+  EXPECT_EQ(b.recall, 0);
+  EXPECT_EQ(b.f1, 0);
+  EXPECT_DOUBLE_EQ(macro_average(never).f1, 0.5);
+  EXPECT_DOUBLE_EQ(weighted_average(never).f1, 1);
+  EXPECT_TRUE(test::contains(classification_report(ConfusionMatrix({})), "accuracy"));
+}
+
+TEST(ClassificationReport, WidensForLongNames) {
+  EXPECT_EQ(classification_report(example({"a", "a name of twenty-six signs", "b"})),
+            "                            precision    recall  f1-score   support\n"
+            "\n"
+            "                         a       0.50      1.00      0.67         1\n"
+            "a name of twenty-six signs       0.00      0.00      0.00         1\n"
+            "                         b       1.00      0.67      0.80         3\n"
+            "\n"
+            "                  accuracy                           0.60         5\n"
+            "                 macro avg       0.50      0.56      0.49         5\n"
+            "              weighted avg       0.70      0.60      0.61         5\n");
+}
+
+TEST(ClassificationReport, GivesAHangulSyllableTwoColumns) {
+  EXPECT_EQ(classification_report(example({"고양이", "새", "아주아주긴이름"})),
+            "                precision    recall  f1-score   support\n"
+            "\n"
+            "        고양이       0.50      1.00      0.67         1\n"
+            "            새       0.00      0.00      0.00         1\n"
+            "아주아주긴이름       1.00      0.67      0.80         3\n"
+            "\n"
+            "      accuracy                           0.60         5\n"
+            "     macro avg       0.50      0.56      0.49         5\n"
+            "  weighted avg       0.70      0.60      0.61         5\n");
+}
+
+TEST(ClassificationReport, GivesAllDigitsAsJson) {
+  const auto json =
+      nlohmann::json::parse(classification_report_json(example({"고양이", "\xff", "새"})));
+  EXPECT_DOUBLE_EQ(json["accuracy"], 0.6);
+  EXPECT_EQ(json["classes"].size(), 3);
+  EXPECT_EQ(json["classes"][0]["name"], "고양이");
+  EXPECT_DOUBLE_EQ(json["classes"][2]["recall"], 2.0 / 3);
+  EXPECT_EQ(json["classes"][2]["support"], 3);
+  EXPECT_DOUBLE_EQ(json["macro_avg"]["precision"], 0.5);
+  EXPECT_DOUBLE_EQ(json["weighted_avg"]["recall"], 0.6);
+  EXPECT_EQ(json["confusion_matrix"], (nlohmann::json{{1, 0, 0}, {1, 0, 0}, {0, 1, 2}}));
+}
+
+}  // namespace vitrine
