@@ -61,9 +61,9 @@ void Canvas::paragraph(double x, double top, const std::vector<std::string>& lin
 }
 
 void Canvas::line(double x1, double y1, double x2, double y2, const LineStyle& style) {
-  things_ += fmt::format(
-      "set arrow from {:.2f},{:.2f} to {:.2f},{:.2f} nohead front lc rgb '{}' lw {} dt {}\n", x1,
-      up(y1), x2, up(y2), style.color.hex(), style.width, style.dashes);
+  const auto points = data({{x1, x2}, {up(y1), up(y2)}});
+  layers_ += fmt::format(", {} using 1:2 with lines lc rgb '{}' lw {} dt {} title ' '", points,
+                         style.color.hex(), style.width, style.dashes);
 }
 
 void Canvas::marker(double x, double y, int shape, Color color) {
@@ -74,7 +74,7 @@ void Canvas::marker(double x, double y, int shape, Color color) {
 void Canvas::fill(const Rect& rect, Color color, double opacity) {
   const auto transparency = static_cast<int>(std::lround(255 * (1 - opacity)));
   things_ += fmt::format(
-      "set object rectangle from {:.2f},{:.2f} to {:.2f},{:.2f} front fc rgb '#{:02X}{}' "
+      "set object rectangle from {:.2f},{:.2f} to {:.2f},{:.2f} back fc rgb '#{:02X}{}' "
       "fs solid noborder\n",
       rect.left, up(rect.bottom()), rect.right(), up(rect.top), transparency,
       color.hex().substr(1));
@@ -94,7 +94,7 @@ void Canvas::image(const Rect& rect, const Image& image) {
   const auto sized = resize_nearest(image, width, height);
   const double dx = rect.width / width, dy = rect.height / height;
   const auto name = fmt::format("image{}", files_.size());
-  images_ += fmt::format(
+  layers_ += fmt::format(
       ", '{}' binary array=({},{}) flipy format='%uchar' origin=({:.4f},{:.4f}) dx={:.6f} "
       "dy={:.6f} with rgbimage title ' '",
       name, width, height, rect.left + dx / 2, up(rect.bottom()) + dy / 2, dx, dy);
@@ -152,7 +152,7 @@ std::vector<std::string> Canvas::render(const std::string& title,
                                  "set bmargin at screen 0\nset tmargin at screen 1\n"
                                  "set xrange [0:{}]\nset yrange [0:{}]\n{}plot -1 title ' '{}\n"
                                  "unset multiplot\nreset\n",
-                                 plots_, width_, height_, things_, images_));
+                                 plots_, width_, height_, things_, layers_));
   auto results = run_gnuplot(script, files, outputs);
   for (size_t i = 0; i < formats.size(); ++i)
     if (formats[i] == "svg") finish_svg(results[i], title);

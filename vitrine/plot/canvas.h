@@ -54,6 +54,7 @@ class Canvas {
                  const TextStyle& style);
   void line(double x1, double y1, double x2, double y2, const LineStyle& style);
   void marker(double x, double y, int shape, Color color);
+  /// A plain area, over the plots but under everything else.
   void fill(const Rect& rect, Color color, double opacity);
   void frame(const Rect& rect, Color color);
   void image(const Rect& rect, const Image& image);
@@ -71,7 +72,7 @@ class Canvas {
   double up(double y) const { return height_ - y; }
 
   double width_, height_;
-  std::string plots_, things_, images_;
+  std::string plots_, things_, layers_;
   NamedBytes files_;
 };
 

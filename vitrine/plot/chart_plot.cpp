@@ -101,16 +101,24 @@ class Elements {
               fmt::format("filledcurves fc {} fs solid noborder", paint(s.color, kBandOpacity)));
     element({s.x, s.y}, "1:2",
             fmt::format("lines lc rgb '{}' lw 2 dt {}", s.color.hex(), dashes(s.stroke)));
-    // A value between two gaps has no line to show it.
-    if (s.markers || s.y.size() == 1)
-      element({s.x, s.y}, "1:2",
-              fmt::format("points pt {} ps 0.8 lc rgb '{}'", s.marker, s.color.hex()));
+    auto dots = s.y;
+    if (!s.markers)  // a value between two gaps has no line to show it
+      for (size_t i = 0; i < dots.size(); ++i)
+        if ((i > 0 && std::isfinite(s.y[i - 1])) ||
+            (i + 1 < dots.size() && std::isfinite(s.y[i + 1])))
+          dots[i] = std::nan("");
+    if (std::any_of(dots.begin(), dots.end(), [](double y) { return std::isfinite(y); }))
+      markers(s, dots);
+  }
+
+  void markers(const Shape& s, const std::vector<double>& y) {
+    element({s.x, y}, "1:2",
+            fmt::format("points pt {} ps 0.8 lc rgb '{}'", s.marker, s.color.hex()));
   }
 
   void points(const Shape& s) {
     if (!s.low.empty()) error_bars(s, s.color);
-    element({s.x, s.y}, "1:2",
-            fmt::format("points pt {} ps 0.8 lc rgb '{}'", s.marker, s.color.hex()));
+    markers(s, s.y);
   }
 
   void bars(const Shape& s) {
@@ -122,8 +130,10 @@ class Elements {
   }
 
   void error_bars(const Shape& s, Color color) {
-    element({s.x, s.y, s.low, s.high}, "1:2:3:4",
-            fmt::format("yerrorbars pt -1 lw 1.2 lc rgb '{}'", color.hex()));
+    std::vector<double> across(s.x.size(), 0), up;
+    for (size_t i = 0; i < s.x.size(); ++i) up.push_back(s.high[i] - s.low[i]);
+    element({s.x, s.low, across, up}, "1:2:3:4",
+            fmt::format("vectors heads size graph 0.008,90 lw 1.2 lc rgb '{}'", color.hex()));
   }
 
   void box(const Shape& s) {

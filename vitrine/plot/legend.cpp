@@ -7,7 +7,7 @@
 namespace vitrine::plot {
 namespace {
 
-constexpr double kRow = 17, kSample = 26, kGap = 6, kPadding = 5, kColumnGap = 16,
+constexpr double kRow = 17, kSample = 24, kGap = 6, kPadding = 5, kColumnGap = 16,
                  kLongestName = 220;
 
 std::string shown_name(const Shape& shape) {
