@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "vitrine/core/error.h"
+#include "vitrine/plot/canvas.h"
 #include "vitrine/plot/markup.h"
 
 namespace vitrine::plot {
@@ -23,7 +24,7 @@ main { max-width: 68rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
 h1 { font-size: 1.9rem; line-height: 1.25; margin: 0 0 1.5rem; }
 h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem;
   border-bottom: 1px solid var(--line); }
-h1, h2, p, li, figcaption { overflow-wrap: anywhere; }
+h1, h2, p, li, figcaption { overflow-wrap: anywhere; word-break: keep-all; }
 p, ul { max-width: 46rem; }
 pre { background: var(--soft); padding: .9rem 1rem; border-radius: 8px; overflow-x: auto; }
 .table { overflow-x: auto; margin: 1rem 0; }
@@ -36,7 +37,7 @@ figure > svg, figure > img { display: block; max-width: 100%; height: auto; back
   border: 1px solid var(--line); border-radius: 8px; padding: 6px; }
 figcaption { color: var(--quiet); font-size: .92rem; margin-top: .4rem; }
 .grid { display: grid; gap: 1.25rem; align-items: start;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .grid figure { margin: 0; }
 )";
 
@@ -52,6 +53,18 @@ std::string base64(const std::string& bytes) {
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
+}
+
+/// The width of a PNG in CSS pixels, from its header.
+int64_t png_width(const std::string& png) {
+  int64_t dots = 0;
+  for (size_t at = 16; at < 20; ++at) dots = dots << 8 | static_cast<uint8_t>(png.at(at));
+  return dots / static_cast<int64_t>(kPixelRatio);
+}
+
+std::string inline_png(const std::string& png, const std::string& words) {
+  return fmt::format("<img src=\"data:image/png;base64,{}\" width=\"{}\" alt=\"{}\">", base64(png),
+                     png_width(png), words);
 }
 
 /// The drawing without its XML header; `prefix` keeps its ids apart from those of other drawings.
@@ -137,11 +150,9 @@ void Page::grid(const std::vector<PageFigure>& figures) {
 
 std::string Page::figure_html(const PageFigure& f) {
   const auto words = escape_markup(f.caption.empty() ? f.figure.title : f.caption);
-  const auto drawing =
-      f.embed == Embed::Svg
-          ? inline_svg(f.figure.render("svg"), fmt::format("figure{}-", ++figures_))
-          : fmt::format("<img src=\"data:image/png;base64,{}\" alt=\"{}\">",
-                        base64(f.figure.render("png")), words);
+  const auto drawing = f.embed == Embed::Svg ? inline_svg(f.figure.render("svg"),
+                                                          fmt::format("figure{}-", ++figures_))
+                                             : inline_png(f.figure.render("png"), words);
   const auto caption = f.caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>\n", words);
   return fmt::format("<figure>\n{}\n{}</figure>\n", drawing, caption);
 }
