@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vitrine/core/files.h"
+#include "vitrine/plot/figure.h"
+
+namespace vitrine::plot {
+
+/// How a page holds a figure: as drawing (sharp at any size) or as dots (for many pictures).
+enum class Embed { Svg, Png };
+
+/// A figure of a page with the words under it.
+struct PageFigure {
+  Figure figure{};
+  std::string caption{};
+  Embed embed = Embed::Svg;
+};
+
+/// One HTML page that needs nothing but itself: style and figures are inside. All text is shown
+/// as it is given.
+class Page {
+ public:
+  /// `language` is the page's BCP 47 tag, such as "en" or "ko".
+  Page(std::string title, std::string language);
+
+  void section(const std::string& heading);
+  void paragraph(const std::string& text);
+  void list(const std::vector<std::string>& items);
+  /// Text on lines of its own in letters of equal width.
+  void preformatted(const std::string& text);
+  /// Rows as long as the header; columns of numbers are set to the right.
+  void table(const std::vector<std::string>& header,
+             const std::vector<std::vector<std::string>>& rows);
+  void figure(const PageFigure& figure);
+  /// Figures side by side, as many to a row as the window holds.
+  void grid(const std::vector<PageFigure>& figures);
+
+  std::string html() const;
+  void save(const fs::path& path) const;
+
+ private:
+  std::string figure_html(const PageFigure& figure);
+
+  std::string title_, language_, body_;
+  int64_t figures_ = 0;
+};
+
+}  // namespace vitrine::plot
