@@ -3,7 +3,9 @@
 namespace vitrine::cli {
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> table = {};
+  static const std::vector<Command> table = {
+      data_command(),
+  };
   return table;
 }
 

@@ -5,5 +5,6 @@
 namespace vitrine::cli {
 
 // One per file of this folder.
+Command data_command();
 
 }  // namespace vitrine::cli
