@@ -163,7 +163,7 @@ TEST(ImageFolder, NamesATextFileNamedPng) {
 TEST(ImageFolder, AsksForTheFolderAndForASize) {
   auto c = config("folder");
   EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.folder"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { c.validate(); }), "set data.image"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { preprocess_of(c); }), "set data.image"));
   c.folder = "/no/such";
   EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "/no/such"));
 }

@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "vitrine/core/error.h"
+#include "vitrine/plot/panel.h"
+
+namespace vitrine::plot {
+namespace {
+
+double automatic_size(size_t panels) { return panels <= 4 ? 256 : panels <= 20 ? 160 : 96; }
+
+class PicturePlan : public PanelPlan {
+ public:
+  PicturePlan(const Picture& picture, const Shared& shared)
+      : title_(picture.title),
+        image_(picture.image),
+        title_size_(shared.panels > 6 ? kSmallText : kPanelTitle) {
+    if (picture.heat.rows > 0) {
+      const auto range = shared.colors.value_or(
+          color_range({&picture.heat}, picture.colors, picture.low, picture.high));
+      // Enough pixels to show a smooth heat map over a small picture.
+      const auto factor = std::max<int64_t>(1, 256 / std::max(image_.width, image_.height));
+      image_ = overlay(resize_nearest(image_, image_.width * factor, image_.height * factor),
+                       picture.heat, picture.colors, range, picture.alpha, picture.smooth);
+    }
+    const double size = picture.size > 0 ? picture.size : automatic_size(shared.panels);
+    const double scale = size / std::max(image_.width, image_.height);
+    width_ = image_.width * scale;
+    height_ = image_.height * scale;
+  }
+
+  Extent extent() const override {
+    return {.width = width_,
+            .height = height_,
+            .top = title_height(title_, title_width(), title_size_)};
+  }
+
+  void draw(Canvas& canvas, const Rect& room) const override {
+    const Rect inner{room.middle_x() - width_ / 2, room.top, width_, height_};
+    canvas.image(inner, image_);
+    canvas.frame(inner, kGridInk);
+    draw_title(canvas, inner, title_, title_width(), title_size_);
+  }
+
+ private:
+  double title_width() const { return std::max(width_ + 6, 60.0); }
+
+  std::string title_;
+  Image image_;
+  double title_size_, width_ = 0, height_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<PanelPlan> plan(const Picture& picture, const Shared& shared,
+                                const std::string& who) {
+  const auto& image = picture.image;
+  check(image.width > 0 && image.height > 0, "{}: the picture has no pixels", who);
+  check(image.channels == 1 || image.channels == 3, "{}: the picture has {} channels, not 1 or 3",
+        who, image.channels);
+  check(static_cast<int64_t>(image.pixels.size()) == image.width * image.height * image.channels,
+        "{}: the picture has {} bytes for {} x {} x {}", who, image.pixels.size(), image.width,
+        image.height, image.channels);
+  if (picture.heat.rows > 0) check_matrix(picture.heat, who);
+  return std::make_unique<PicturePlan>(picture, shared);
+}
+
+}  // namespace vitrine::plot
