@@ -3,7 +3,10 @@
 namespace vitrine::cli {
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> table = {train_command()};
+  static const std::vector<Command> table = {
+      data_command(),
+      train_command(),
+  };
   return table;
 }
 

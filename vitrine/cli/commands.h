@@ -6,5 +6,6 @@ namespace vitrine::cli {
 
 // One per file of this folder.
 Command train_command();
+Command data_command();
 
 }  // namespace vitrine::cli

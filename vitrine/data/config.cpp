@@ -107,9 +107,6 @@ void DataConfig::validate() const {
   check(mean.empty() || static_cast<int64_t>(mean.size()) == traits.channels,
         "data: mean and std have {} values, but {} has {} channels", mean.size(), dataset,
         traits.channels);
-  check(image > 0 || traits.image > 0,
-        "data: pictures of data set '{}' differ in size; set data.image, 224 for instance",
-        dataset);
 }
 
 fs::path data_root(const DataConfig& config) {
@@ -147,6 +144,9 @@ DataConfig resolved(DataConfig config) {
 Preprocess preprocess_of(const DataConfig& config) {
   const auto full = resolved(config);
   const auto traits = datasets().get(full.dataset).traits(full);
+  check(full.image > 0 || traits.image > 0,
+        "data: pictures of data set '{}' differ in size; set data.image, 224 for instance",
+        full.dataset);
   const auto image = full.image > 0 ? full.image : traits.image;
   return {.image = image,
           .resize = image,

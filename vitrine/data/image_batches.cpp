@@ -53,6 +53,21 @@ void ImageBatches::mix(Batch& batch, Random random) const {
     mixup(batch, share);
 }
 
+Splits open_data(const DataConfig& config, uint64_t seed) {
+  const auto parts = open_parts(config, seed);
+  const auto how = preprocess_of(config);
+  const auto batches = [&](const std::shared_ptr<const Dataset>& data,
+                           const AugmentConfig& augment) {
+    return std::make_unique<ImageBatches>(data, how, augment, seed);
+  };
+  Splits splits;
+  splits.train = batches(parts.train, config.augment);
+  splits.validation = batches(parts.validation, {});
+  splits.test = batches(parts.test, {});
+  splits.classes = parts.train->classes();
+  return splits;
+}
+
 torch::Tensor preprocess(const Image& image, const Preprocess& how) {
   const Pipeline pipeline(how, {});
   auto out = torch::empty({how.channels, how.image, how.image});

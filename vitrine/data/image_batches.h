@@ -6,6 +6,7 @@
 #include "vitrine/data/batch.h"
 #include "vitrine/data/config.h"
 #include "vitrine/data/dataset.h"
+#include "vitrine/data/parts.h"
 #include "vitrine/data/pipeline.h"
 
 namespace vitrine {
@@ -28,11 +29,6 @@ class ImageBatches : public BatchSource {
   Pipeline pipeline_;
   uint64_t seed_;
 };
-
-/// The pictures of one part as the recipe splits the data: where the data set has no validation
-/// (test) part of its own, a share of the training pictures chosen by `seed`. With
-/// `validation: 0` the test pictures serve for validation.
-std::shared_ptr<const Dataset> open_part(const DataConfig& config, uint64_t seed, Part part);
 
 /// All parts as batches; only the training part is augmented.
 Splits open_data(const DataConfig& config, uint64_t seed);

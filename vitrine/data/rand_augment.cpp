@@ -65,7 +65,8 @@ const std::vector<std::string>& rand_augment_operations() { return operations().
 double rand_augment_amount(const std::string& operation, int64_t magnitude, int64_t width,
                            int64_t height) {
   const double strength = static_cast<double>(magnitude) / kStrongest;
-  return operations().get(operation).amount(strength, width, height);
+  // torchvision's table of amounts is in float.
+  return static_cast<float>(operations().get(operation).amount(strength, width, height));
 }
 
 Image rand_augment_apply(const Image& image, const std::string& operation, double amount) {

@@ -1,6 +1,8 @@
 #include "vitrine/data/registry.h"
 
 #include "vitrine/data/cifar10.h"
+#include "vitrine/data/fashion_mnist.h"
+#include "vitrine/data/image_folder.h"
 #include "vitrine/data/synthetic.h"
 
 namespace vitrine {
@@ -9,6 +11,8 @@ const Registry<DatasetEntry>& datasets() {
   static const auto registry = [] {
     Registry<DatasetEntry> r("data set");
     r.add("cifar10", cifar10_entry());
+    r.add("fashion_mnist", fashion_mnist_entry());
+    r.add("folder", image_folder_entry());
     r.add("synthetic", synthetic_entry());
     return r;
   }();

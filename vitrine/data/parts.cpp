@@ -1,6 +1,9 @@
+#include "vitrine/data/parts.h"
+
+#include <algorithm>
+
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
-#include "vitrine/data/image_batches.h"
 #include "vitrine/data/registry.h"
 
 namespace vitrine {
@@ -9,10 +12,6 @@ namespace {
 constexpr uint64_t kSplitKey = 0x73706c6974;  // apart from the keys of examples and epochs
 
 using Data = std::shared_ptr<const Dataset>;
-
-struct Parts {
-  Data train, validation, test;
-};
 
 /// The training part, cut in three where the data set has no other parts.
 Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has_test) {
@@ -35,6 +34,8 @@ Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has
   return parts;
 }
 
+}  // namespace
+
 Parts open_parts(const DataConfig& config, uint64_t seed) {
   config.validate();
   const auto& entry = datasets().get(config.dataset);
@@ -50,28 +51,12 @@ Parts open_parts(const DataConfig& config, uint64_t seed) {
   return parts;
 }
 
-}  // namespace
-
 Data open_part(const DataConfig& config, uint64_t seed, Part part) {
   if (part == Part::Test)
     if (const Data test = datasets().get(config.dataset).open(config, part)) return test;
   const auto parts = open_parts(config, seed);
   if (part == Part::Train) return parts.train;
   return part == Part::Validation ? parts.validation : parts.test;
-}
-
-Splits open_data(const DataConfig& config, uint64_t seed) {
-  const auto parts = open_parts(config, seed);
-  const auto how = preprocess_of(config);
-  const auto batches = [&](const Data& data, const AugmentConfig& augment) {
-    return std::make_unique<ImageBatches>(data, how, augment, seed);
-  };
-  Splits splits;
-  splits.train = batches(parts.train, config.augment);
-  splits.validation = batches(parts.validation, {});
-  splits.test = batches(parts.test, {});
-  splits.classes = parts.train->classes();
-  return splits;
 }
 
 }  // namespace vitrine

@@ -1,0 +1,42 @@
+// Pictures per second that one thread prepares, from bytes in memory to a batch of floats.
+
+#include <benchmark/benchmark.h>
+
+#include <numeric>
+
+#include "vitrine/data/image_batches.h"
+
+namespace vitrine {
+namespace {
+
+constexpr int64_t kBatch = 128;
+
+void prepare(benchmark::State& state, const AugmentConfig& augment, int64_t image = 0) {
+  DataConfig config;
+  config.dataset = "synthetic";  // the size of CIFAR-10's pictures
+  config.augment = augment;
+  config.image = image;
+  const auto train = open_data(config, 0).train;
+  std::vector<int64_t> indices(kBatch);
+  std::iota(indices.begin(), indices.end(), 0);
+  int64_t epoch = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(train->load(indices, epoch++));
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+
+const AugmentConfig kNone;
+const AugmentConfig kCropFlip = {.crop_padding = 4, .flip = 0.5};
+const AugmentConfig kRandAugment = {.crop_padding = 4, .flip = 0.5, .randaugment_ops = 2};
+const AugmentConfig kFineTuning = {
+    .flip = 0.5, .rotation = 15, .brightness = 0.2, .contrast = 0.2, .saturation = 0.2, .hue = 0.1};
+
+BENCHMARK_CAPTURE(prepare, none, kNone);
+BENCHMARK_CAPTURE(prepare, crop_flip, kCropFlip);
+BENCHMARK_CAPTURE(prepare, crop_flip_randaugment, kRandAugment);
+BENCHMARK_CAPTURE(prepare, resize_224, kNone, 224);
+BENCHMARK_CAPTURE(prepare, fine_tuning_224, kFineTuning, 224);
+
+}  // namespace
+}  // namespace vitrine
+
+BENCHMARK_MAIN();

@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/error.h"
+#include "vitrine/core/image_files.h"
+#include "vitrine/data/checksum.h"
+#include "vitrine/data/registry.h"
+
+namespace vitrine {
+namespace {
+
+DataConfig config(const std::string& dataset) {
+  DataConfig c;
+  c.dataset = dataset;
+  return c;
+}
+
+std::unique_ptr<Dataset> open(const DataConfig& c, Part part) {
+  return datasets().get(c.dataset).open(c, part);
+}
+
+void paint(const fs::path& path, uint8_t value, int64_t width = 6) {
+  make_folder(path.parent_path());
+  Image image(width, 5);
+  std::fill(image.pixels.begin(), image.pixels.end(), value);
+  write_png(path, image);
+}
+
+}  // namespace
+
+TEST(Datasets, AnUnknownNameListsTheKnownOnes) {
+  const auto message = test::error_of([] { datasets().get("cifar-10"); });
+  EXPECT_TRUE(test::contains(message, "did you mean 'cifar10'"));
+  EXPECT_TRUE(test::contains(message, "fashion_mnist"));
+}
+
+TEST(Synthetic, IsTheSameEveryTimeAndDiffersBetweenParts) {
+  const auto c = config("synthetic");
+  const auto a = open(c, Part::Train), b = open(c, Part::Train), other = open(c, Part::Test);
+  EXPECT_EQ(a->size(), 512);
+  EXPECT_EQ(other->size(), 128);
+  EXPECT_EQ(open(c, Part::Validation), nullptr);
+  EXPECT_EQ(a->get(17).image.pixels, b->get(17).image.pixels);
+  EXPECT_NE(a->get(17).image.pixels, other->get(17).image.pixels);
+}
+
+TEST(Synthetic, ClassesCanBeToldApartByTheNearestMean) {
+  auto c = config("synthetic");
+  c.synthetic.image = 8;
+  const auto train = open(c, Part::Train), test = open(c, Part::Test);
+  std::vector<std::array<double, 3>> means(10);
+  const auto colour = [](const Image& image) {
+    std::array<double, 3> sum = {};
+    for (size_t i = 0; i < image.pixels.size(); ++i) sum[i % 3] += image.pixels[i];
+    return sum;
+  };
+  for (int64_t i = 0; i < train->size(); ++i)
+    for (int k = 0; k < 3; ++k) means[train->label(i)][k] += colour(train->get(i).image)[k] / 51.2;
+  int right = 0;
+  for (int64_t i = 0; i < test->size(); ++i) {
+    const auto seen = colour(test->get(i).image);
+    const auto distance = [&](int64_t label) {
+      double sum = 0;
+      for (int k = 0; k < 3; ++k) sum += std::pow(seen[k] - means[label][k], 2);
+      return sum;
+    };
+    int64_t best = 0;
+    for (int64_t label = 1; label < 10; ++label)
+      if (distance(label) < distance(best)) best = label;
+    right += best == test->label(i);
+  }
+  EXPECT_GT(right, 128 / 2);  // colour alone; chance is a tenth
+}
+
+TEST(FashionMnist, ReadsDebiansFiles) {
+  if (!fs::exists("/usr/share/datasets/fashion-mnist")) GTEST_SKIP() << "package not installed";
+  const auto test = open(config("fashion_mnist"), Part::Test);
+  EXPECT_EQ(test->size(), 10000);
+  const auto example = test->get(0);
+  EXPECT_EQ(example.image.channels, 1);
+  EXPECT_EQ(example.image.width, 28);
+  EXPECT_EQ(test->classes()[example.label], "ankle boot");
+  double sum = 0;
+  for (int64_t i = 0; i < 1000; ++i)
+    for (const auto value : test->get(i).image.pixels) sum += value;
+  EXPECT_NEAR(sum / 255 / 1000 / 784, 0.286, 0.01);
+}
+
+TEST(FashionMnist, SaysWhatToInstallIfFilesAreMissingOrCutShort) {
+  if (!fs::exists("/usr/share/datasets/fashion-mnist")) GTEST_SKIP() << "package not installed";
+  test::TemporaryFolder folder;
+  auto c = config("fashion_mnist");
+  c.root = folder.path();
+  make_folder(folder / "fashion_mnist");
+  auto message = test::error_of([&] { open(c, Part::Test); });
+  EXPECT_TRUE(test::contains(message, "is missing"));
+  EXPECT_TRUE(test::contains(message, "dataset-fashion-mnist"));
+  const std::string name = "t10k-labels-idx1-ubyte.gz";
+  const auto bytes = read_file(fs::path("/usr/share/datasets/fashion-mnist") / name);
+  write_file_atomically(folder / "fashion_mnist" / name, bytes.substr(0, bytes.size() / 2));
+  message = test::error_of([&] { open(c, Part::Test); });
+  EXPECT_TRUE(test::contains(message, name));
+  EXPECT_TRUE(test::contains(message, "dataset-fashion-mnist"));
+}
+
+TEST(ImageFolder, ReadsOneFolderPerClassInSortedOrder) {
+  test::TemporaryFolder folder;
+  paint(folder / "dog/b.png", 3);
+  paint(folder / "dog/a.PNG", 2);
+  paint(folder / "cat/z.png", 1, /*width=*/9);
+  write_file_atomically(folder / "dog/readme.txt", "not a picture");
+  auto c = config("folder");
+  c.folder = folder.path();
+  const auto data = open(c, Part::Train);
+  EXPECT_EQ(data->classes(), (std::vector<std::string>{"cat", "dog"}));
+  ASSERT_EQ(data->size(), 3);
+  EXPECT_EQ(data->get(0).image.width, 9);
+  EXPECT_EQ(data->get(1).image.pixels[0], 2);
+  EXPECT_EQ(data->get(2).image.pixels[0], 3);
+  EXPECT_EQ(data->label(2), 1);
+  EXPECT_EQ(open(c, Part::Test), nullptr);
+}
+
+TEST(ImageFolder, KnowsTrainValAndTest) {
+  test::TemporaryFolder folder;
+  for (const char* part : {"train", "val", "test"})
+    for (const char* name : {"cat", "dog"}) paint(folder.path() / part / name / "a.png", part[1]);
+  auto c = config("folder");
+  c.folder = folder.path();
+  EXPECT_EQ(open(c, Part::Train)->get(1).image.pixels[0], 'r');
+  EXPECT_EQ(open(c, Part::Validation)->get(1).image.pixels[0], 'a');
+  EXPECT_EQ(open(c, Part::Test)->get(1).image.pixels[0], 'e');
+  paint(folder / "test/emu/a.png", 1);
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Test); }), "class 'emu'"));
+}
+
+TEST(ImageFolder, RefusesAnEmptyClassFolder) {
+  test::TemporaryFolder folder;
+  paint(folder / "cat/a.png", 1);
+  make_folder(folder / "dog");
+  auto c = config("folder");
+  c.folder = folder.path();
+  const auto message = test::error_of([&] { open(c, Part::Train); });
+  EXPECT_TRUE(test::contains(message, "dog holds no .jpg, .png or .webp files"));
+}
+
+TEST(ImageFolder, NamesATextFileNamedPng) {
+  test::TemporaryFolder folder;
+  paint(folder / "cat/a.png", 1);
+  make_folder(folder / "dog");
+  write_file_atomically(folder / "dog/fake.png", "text");
+  auto c = config("folder");
+  c.folder = folder.path();
+  const auto data = open(c, Part::Train);
+  EXPECT_TRUE(test::contains(test::error_of([&] { data->get(1); }), "dog/fake.png: not a JPEG"));
+}
+
+TEST(ImageFolder, AsksForTheFolderAndForASize) {
+  auto c = config("folder");
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.folder"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { preprocess_of(c); }), "set data.image"));
+  c.folder = "/no/such";
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "/no/such"));
+}
+
+TEST(DataRoot, ComesFromTheConfigThenTheEnvironment) {
+  const char* before = std::getenv("VITRINE_DATA");
+  const std::string saved = before ? before : "";
+  DataConfig c;
+  setenv("VITRINE_DATA", "/from/environment", 1);
+  EXPECT_EQ(data_root(c), "/from/environment");
+  c.root = "mine";
+  EXPECT_EQ(data_root(c), "mine");
+  c.root = "";
+  unsetenv("VITRINE_DATA");
+  EXPECT_EQ(data_root(c), "data");
+  if (before) setenv("VITRINE_DATA", saved.c_str(), 1);
+}
+
+TEST(Checksum, IsMd5) {
+  EXPECT_EQ(md5("The quick brown fox jumps over the lazy dog"), "9e107d9d372bb6826bd81d3542a419d6");
+}
+
+}  // namespace vitrine

@@ -1,0 +1,201 @@
+#include "vitrine/data/image_batches.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "tests/support/errors.h"
+#include "vitrine/core/error.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/data/registry.h"
+
+namespace vitrine {
+namespace {
+
+DataConfig small() {
+  DataConfig c;
+  c.dataset = "synthetic";
+  c.synthetic = {.train = 60, .test = 20, .image = 16, .classes = 4};
+  return c;
+}
+
+std::vector<int64_t> first(int64_t n) {
+  std::vector<int64_t> indices(n);
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
+/// (value / 255 - mean) / std of a stored picture, by plain torch operations.
+torch::Tensor normalised(const Image& image, const DataConfig& c) {
+  const auto bytes = torch::from_blob(const_cast<uint8_t*>(image.pixels.data()),
+                                      {image.height, image.width, image.channels}, torch::kUInt8);
+  const auto x = bytes.permute({2, 0, 1}).to(torch::kFloat).div(255);
+  const auto column = [](const std::vector<double>& v) {
+    return torch::tensor(v, torch::kFloat).reshape({-1, 1, 1});
+  };
+  return (x - column(c.mean)) / column(c.std);
+}
+
+}  // namespace
+
+TEST(ImageBatches, NormalisesPicturesAsStored) {
+  const auto c = resolved(small());
+  const auto data = open_part(c, 0, Part::Test);
+  const auto batch = open_data(c, 0).test->load({3, 1}, -1);
+  EXPECT_EQ(batch.inputs.sizes(), (std::vector<int64_t>{2, 3, 16, 16}));
+  EXPECT_TRUE(torch::equal(batch.inputs[0], normalised(data->get(3).image, c)));
+  EXPECT_TRUE(torch::equal(batch.inputs[1], normalised(data->get(1).image, c)));
+  EXPECT_EQ(batch.targets[0].item<int64_t>(), data->label(3));
+}
+
+TEST(ImageBatches, CropsAndFlipsAsThePlainTransformsDo) {
+  auto c = resolved(small());
+  c.augment.crop_padding = 3;
+  c.augment.flip = 0.5;
+  const auto data = open_part(c, 7, Part::Train);
+  const auto batch = open_data(c, 7).train->load(first(40), 5);
+  std::set<bool> flips;
+  for (int64_t i = 0; i < 40; ++i) {
+    Random random{7, 5, static_cast<uint64_t>(i)};
+    const auto left = random.below(7) - 3, top = random.below(7) - 3;
+    auto image = crop(data->get(i).image, left, top, 16, 16);
+    const bool flipped = random.chance(0.5);
+    flips.insert(flipped);
+    if (flipped) image = flip_horizontally(image);
+    ASSERT_TRUE(torch::equal(batch.inputs[i], normalised(image, c))) << "example " << i;
+  }
+  EXPECT_EQ(flips.size(), 2);
+}
+
+TEST(ImageBatches, AugmentationDependsOnSeedEpochAndIndexAlone) {
+  auto c = small();
+  c.augment = {.crop_padding = 2,
+               .flip = 0.5,
+               .rotation = 15,
+               .brightness = 0.2,
+               .contrast = 0.2,
+               .saturation = 0.2,
+               .hue = 0.1,
+               .randaugment_ops = 2,
+               .erasing = 0.5};
+  const auto train = open_data(c, 1).train;
+  const auto together = train->load({4, 9}, 2).inputs;
+  EXPECT_TRUE(torch::equal(together[1], train->load({9}, 2).inputs[0]));
+  EXPECT_TRUE(torch::equal(together, open_data(c, 1).train->load({4, 9}, 2).inputs));
+  EXPECT_FALSE(torch::equal(together, train->load({4, 9}, 3).inputs));
+  EXPECT_FALSE(torch::equal(together, train->load({4, 9}, -1).inputs));
+  EXPECT_TRUE(together.isfinite().all().item<bool>());
+}
+
+TEST(ImageBatches, ErasesARectangle) {
+  auto c = small();
+  c.augment.erasing = 1;
+  const auto train = open_data(c, 1).train;
+  const auto zeros = (train->load(first(20), 0).inputs == 0).sum().item<int64_t>();
+  EXPECT_GT(zeros, 20 * 3 * 256 * 0.03);
+  EXPECT_LT(zeros, 20 * 3 * 256 * 0.33);
+}
+
+TEST(ImageBatches, MixedTargetsAreSharesThatSumToOne) {
+  auto c = small();
+  c.augment.mixup = 0.8;
+  c.augment.cutmix = 1;
+  const auto train = open_data(c, 1).train;
+  const auto batch = train->load(first(8), 0);
+  EXPECT_EQ(batch.targets.sizes(), (std::vector<int64_t>{8, 4}));
+  EXPECT_TRUE(torch::allclose(batch.targets.sum(1), torch::ones(8)));
+  EXPECT_TRUE(torch::equal(batch.inputs, train->load(first(8), 0).inputs));
+  EXPECT_EQ(train->load(first(8), -1).targets.scalar_type(), torch::kInt64);
+}
+
+TEST(ImageBatches, ResizesToTheAskedSize) {
+  auto c = small();
+  c.image = 24;
+  EXPECT_EQ(open_data(c, 0).train->load({0}, 0).inputs.sizes(),
+            (std::vector<int64_t>{1, 3, 24, 24}));
+}
+
+TEST(OpenData, KeepsAShareOfTrainingForValidationBySeed) {
+  const auto c = small();
+  const auto splits = open_data(c, 0);
+  EXPECT_EQ(splits.train->size(), 54);
+  EXPECT_EQ(splits.validation->size(), 6);
+  EXPECT_EQ(splits.test->size(), 20);
+  EXPECT_EQ(splits.classes.size(), 4);
+  std::set<std::vector<uint8_t>> seen;
+  for (const auto part : {Part::Train, Part::Validation}) {
+    const auto data = open_part(c, 0, part);
+    for (int64_t i = 0; i < data->size(); ++i) seen.insert(data->get(i).image.pixels);
+  }
+  EXPECT_EQ(seen.size(), 60);
+  EXPECT_NE(open_part(c, 0, Part::Validation)->get(0).image.pixels,
+            open_part(c, 1, Part::Validation)->get(0).image.pixels);
+}
+
+TEST(OpenData, LimitsTheTrainingPicturesOnly) {
+  auto c = small();
+  c.limit = 10;
+  EXPECT_EQ(open_data(c, 0).train->size(), 10);
+  EXPECT_EQ(open_data(c, 0).validation->size(), 6);
+}
+
+TEST(OpenData, ValidatesOnTheTestPicturesIfNoneAreKeptBack) {
+  auto c = small();
+  c.validation = 0;
+  EXPECT_EQ(open_data(c, 0).train->size(), 60);
+  EXPECT_EQ(open_data(c, 0).validation->size(), 20);
+}
+
+TEST(Preprocess, TakesTheCentreOfAnyPicture) {
+  Image wide(40, 20);
+  for (int64_t y = 0; y < 20; ++y)
+    for (int64_t x = 0; x < 40; ++x) wide.at(x, y)[0] = x < 20 ? 0 : 255;
+  Preprocess how;
+  how.image = 8;
+  how.resize = 10;
+  const auto x = preprocess(wide, how);
+  EXPECT_EQ(x.sizes(), (std::vector<int64_t>{3, 8, 8}));
+  EXPECT_EQ(x[0][0][0].item<float>(), -1);
+  EXPECT_EQ(x[0][0][7].item<float>(), 1);
+}
+
+TEST(Preprocess, ConvertsBetweenGreyAndColour) {
+  const auto grey = preprocess(Image(8, 8, 1), {.image = 4, .resize = 4});
+  EXPECT_EQ(grey.sizes(), (std::vector<int64_t>{3, 4, 4}));
+  const auto colour = preprocess(
+      Image(8, 8, 3), {.image = 4, .resize = 4, .channels = 1, .mean = {0.5}, .std = {0.5}});
+  EXPECT_EQ(colour.sizes(), (std::vector<int64_t>{1, 4, 4}));
+}
+
+TEST(Preprocess, SurvivesAsText) {
+  const auto written = to_yaml(preprocess_of(small()));
+  Preprocess read;
+  Settings::from_text(written, "test").read_into(read);
+  EXPECT_EQ(to_yaml(read), written);
+}
+
+TEST(DataConfig, SurvivesAsTextAndResolvesTheStatistics) {
+  const auto c = resolved(DataConfig{});
+  EXPECT_EQ(c.mean.size(), 3);
+  DataConfig read;
+  Settings::from_text(to_yaml(c), "test").read_into(read);
+  EXPECT_EQ(to_yaml(read), to_yaml(c));
+}
+
+TEST(DataConfig, NamesWhatIsWrong) {
+  const auto error = [](auto change) {
+    DataConfig c;
+    change(c);
+    return test::error_of([&] { c.validate(); });
+  };
+  EXPECT_TRUE(
+      test::contains(error([](auto& c) { c.dataset = "cifar"; }), "did you mean 'cifar10'"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.batch = 0; }), "batch 0"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.validation = 1; }), "validation 1"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.augment.flip = 2; }), "flip 2"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.mean = {0.5}; }), "mean has 1"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.mean = c.std = {0.5}; }), "3 channels"));
+}
+
+}  // namespace vitrine

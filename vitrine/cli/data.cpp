@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "vitrine/cli/commands.h"
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
+#include "vitrine/core/progress.h"
+#include "vitrine/core/random.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/data/parts.h"
+#include "vitrine/data/registry.h"
+#include "vitrine/plot/figure.h"
+
+namespace vitrine::cli {
+namespace {
+
+using nlohmann::json;
+
+struct DataOptions {
+  std::string name;
+  std::string root;
+  std::vector<std::string> settings;  // key=value, as under `data:` of a recipe
+  std::string from;
+  std::string split = "train";
+  int64_t count = 64;
+  std::string out = "contact.png";
+  int64_t seed = 0;
+  bool json = false;
+};
+
+void bind_common(CLI::App& app, DataOptions& o) {
+  app.add_option("name", o.name, "the data set (`vitrine data list`)")->required();
+  app.add_option("--root", o.root, "where data sets lie (default: $VITRINE_DATA, else data)");
+  app.add_option("settings", o.settings, "key=value of the recipe's data part, folder=PATH say");
+}
+
+DataConfig config_of(const DataOptions& o) {
+  auto settings = Settings::from_text("{}", "command line");
+  for (const auto& assignment : o.settings) settings.override_with(assignment);
+  DataConfig config;
+  settings.read_into(config);
+  config.dataset = o.name;
+  if (!o.root.empty()) config.root = o.root;
+  datasets().get(o.name);
+  return config;
+}
+
+int run_list(const DataOptions& o, Streams streams) {
+  for (const auto& [name, entry] : datasets()) {
+    if (o.json)
+      streams.out << json{{"name", name}, {"summary", entry.summary}}.dump() << '\n';
+    else
+      streams.out << fmt::format("{:<14} {}\n", name, entry.summary);
+  }
+  return 0;
+}
+
+int run_fetch(const DataOptions& o, Streams streams) {
+  catch_interrupts();
+  const auto config = config_of(o);
+  const auto done = datasets().get(o.name).fetch(config, o.from);
+  (o.json ? streams.err : streams.out) << done << '\n';
+  if (o.json)
+    streams.out
+        << json{{"name", o.name}, {"root", data_root(config).string()}, {"done", done}}.dump()
+        << '\n';
+  return 0;
+}
+
+constexpr std::array kParts = {Part::Train, Part::Validation, Part::Test};
+
+std::vector<int64_t> count_classes(const Dataset& data) {
+  std::vector<int64_t> counts(data.classes().size());
+  for (int64_t i = 0; i < data.size(); ++i) ++counts[data.label(i)];
+  return counts;
+}
+
+/// What only a look at every picture can tell.
+struct Measured {
+  int64_t channels = 0, narrowest = 0, widest = 0, lowest = 0, highest = 0;
+  std::vector<double> mean, std;  // per channel, of values from 0 to 1
+};
+
+Measured measure(const Dataset& data, const std::string& label) {
+  Measured m;
+  std::vector<std::array<int64_t, 256>> histograms;
+  Progress progress(label, data.size(), "pictures");
+  Image image;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    data.read(i, image);
+    m.channels = image.channels;
+    histograms.resize(m.channels);
+    m.narrowest = i == 0 ? image.width : std::min(m.narrowest, image.width);
+    m.lowest = i == 0 ? image.height : std::min(m.lowest, image.height);
+    m.widest = std::max(m.widest, image.width);
+    m.highest = std::max(m.highest, image.height);
+    for (size_t p = 0; p < image.pixels.size(); ++p)
+      ++histograms[p % static_cast<size_t>(m.channels)][image.pixels[p]];
+    progress.update(i + 1);
+  }
+  for (const auto& histogram : histograms) {
+    double count = 0, sum = 0, squares = 0;
+    for (int v = 0; v < 256; ++v) {
+      const double n = static_cast<double>(histogram[v]), x = v / 255.0;
+      count += n;
+      sum += n * x;
+      squares += n * x * x;
+    }
+    m.mean.push_back(sum / count);
+    m.std.push_back(std::sqrt(squares / count - sum / count * (sum / count)));
+  }
+  return m;
+}
+
+void print_info(const DataOptions& o, const Parts& parts, const Measured& m, std::ostream& out) {
+  const auto range = [](int64_t low, int64_t high) {
+    return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
+  };
+  out << fmt::format("{}: {}\n", o.name, datasets().get(o.name).summary);
+  out << fmt::format("size      {} x {}, {} channel{}\n", range(m.narrowest, m.widest),
+                     range(m.lowest, m.highest), m.channels, m.channels == 1 ? "" : "s");
+  out << fmt::format("mean      {:.4f}\n", fmt::join(m.mean, " "));
+  out << fmt::format("std       {:.4f}\n\n", fmt::join(m.std, " "));
+  out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", "class", "train", "validation", "test");
+  const auto row = [&](const std::string& name, int64_t train, int64_t validation, int64_t test) {
+    out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", name, train, validation, test);
+  };
+  const auto train = count_classes(*parts.train), validation = count_classes(*parts.validation),
+             test = count_classes(*parts.test);
+  for (size_t k = 0; k < train.size(); ++k)
+    row(parts.train->classes()[k], train[k], validation[k], test[k]);
+  row("all", parts.train->size(), parts.validation->size(), parts.test->size());
+}
+
+json info_json(const DataOptions& o, const Parts& parts, const Measured& m) {
+  json splits;
+  for (const auto part : kParts)
+    splits[part_name(part)] = {{"pictures", parts.get(part).size()},
+                               {"per_class", count_classes(parts.get(part))}};
+  return {{"name", o.name},
+          {"classes", parts.train->classes()},
+          {"splits", splits},
+          {"channels", m.channels},
+          {"width", {m.narrowest, m.widest}},
+          {"height", {m.lowest, m.highest}},
+          {"mean", m.mean},
+          {"std", m.std}};
+}
+
+int run_info(const DataOptions& o, Streams streams) {
+  const auto parts = open_parts(config_of(o), o.seed);
+  const auto measured = measure(*parts.train, o.name);
+  if (o.json)
+    streams.out << info_json(o, parts, measured).dump() << '\n';
+  else
+    print_info(o, parts, measured, streams.out);
+  return 0;
+}
+
+/// `count` examples chosen by the seed, sorted by class.
+std::vector<int64_t> choose(const Dataset& data, int64_t count, uint64_t seed) {
+  auto chosen = permutation(data.size(), Random{seed});
+  chosen.resize(std::min(count, data.size()));
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [&](int64_t a, int64_t b) { return data.label(a) < data.label(b); });
+  return chosen;
+}
+
+int run_show(const DataOptions& o, Streams streams) {
+  check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
+  const auto part = part_of_name(o.split);
+  const auto data = open_part(config_of(o), o.seed, part);
+  std::vector<Image> pictures;
+  std::vector<std::string> titles;
+  for (const auto index : choose(*data, o.count, o.seed)) {
+    auto example = data->get(index);
+    pictures.push_back(std::move(example.image));
+    titles.push_back(data->classes().at(example.label));
+  }
+  const auto title = fmt::format("{}: {} of {} {} pictures", o.name, pictures.size(), data->size(),
+                                 part_name(part));
+  plot::picture_grid(title, pictures, titles).save(o.out);
+  streams.err << fmt::format("data show: wrote {}\n", o.out);
+  if (o.json)
+    streams.out << json{{"name", o.name}, {"file", o.out}, {"pictures", pictures.size()}}.dump()
+                << '\n';
+  return 0;
+}
+
+}  // namespace
+
+Command data_command() {
+  return {
+      "data", "list, fetch, describe and show data sets", [](CLI::App& app) {
+        const auto o = std::make_shared<DataOptions>();
+        const auto body = std::make_shared<std::function<int(Streams)>>();
+        app.require_subcommand(1);
+        const auto add = [&](const char* name, const char* summary, auto run) {
+          auto* sub = app.add_subcommand(name, summary);
+          sub->add_flag("--json", o->json, "results as JSON");
+          sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
+          return sub;
+        };
+        add("list", "every data set that can be named", run_list);
+        auto* fetch = add("fetch", "bring a data set's files here and verify them", run_fetch);
+        bind_common(*fetch, *o);
+        fetch->add_option("--from", o->from, "an archive or folder instead of the network");
+        auto* info = add("info", "splits, pictures per class, sizes, mean and std", run_info);
+        bind_common(*info, *o);
+        auto* show = add("show", "write a sheet of labelled pictures", run_show);
+        bind_common(*show, *o);
+        show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
+        show->add_option("-n,--count", o->count, "pictures")->capture_default_str();
+        show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
+        for (auto* sub : {info, show})
+          sub->add_option("--seed", o->seed, "decides the split and the choice")
+              ->capture_default_str();
+        return [body](Streams s) { return (*body)(s); };
+      }};
+}
+
+}  // namespace vitrine::cli
