@@ -43,20 +43,42 @@ Figure rollout_figure(const Explanation& e) {
                              .heat = shares,
                              .size = 300}},
           .shared_colors = true,
-          .color_label = "share of a patch (%)"};
+          .color_label = "share of each patch (%)"};
 }
 
+/// The value that the brightest fiftieth of the patches reach: one outlier would darken all others.
+double brightest(const Matrix& map) {
+  auto values = map.values;
+  const auto place =
+      values.begin() + static_cast<int64_t>(0.98 * static_cast<double>(values.size()));
+  std::nth_element(values.begin(), place, values.end());
+  const auto [low, high] = std::minmax_element(map.values.begin(), map.values.end());
+  return *place > *low ? *place : *high;
+}
+
+/// A map per layer and head; layers run along the longer side.
 Figure attention_figure(const Explanation& e) {
-  const auto heads = static_cast<int64_t>(e.heads.front().size());
-  Figure figure{.title = "What each head looks at", .columns = heads};
-  const double size = heads <= 4 ? 150 : heads <= 8 ? 96 : 64;
-  for (int64_t h = 0; h < heads; ++h)
-    figure.column_names.push_back((heads <= 8 ? "head " : "") + std::to_string(h + 1));
-  for (size_t l = 0; l < e.heads.size(); ++l) {
-    figure.row_names.push_back(fmt::format("layer {}", l + 1));
-    for (const auto& map : e.heads[l])
-      figure.panels.push_back(HeatMap{
-          .values = map, .colors = plot::ColorMap::Inferno, .color_bar = false, .size = size});
+  const size_t layers = e.heads.size(), heads = e.heads.front().size();
+  const bool layers_across = layers > heads;
+  const auto names = [](const char* what, size_t count) {
+    std::vector<std::string> result;
+    for (size_t i = 0; i < count; ++i) result.push_back(fmt::format("{} {}", what, i + 1));
+    return result;
+  };
+  const auto layer_names = names("layer", layers), head_names = names("head", heads);
+  Figure figure{.title = "What each head looks at",
+                .columns = static_cast<int64_t>(std::max(layers, heads)),
+                .row_names = layers_across ? head_names : layer_names,
+                .column_names = layers_across ? layer_names : head_names};
+  const double size = figure.columns <= 4 ? 150 : figure.columns <= 8 ? 110 : 72;
+  for (size_t i = 0; i < layers * heads; ++i) {
+    const auto& map =
+        layers_across ? e.heads[i % layers][i / layers] : e.heads[i / heads][i % heads];
+    figure.panels.push_back(HeatMap{.values = map,
+                                    .colors = plot::ColorMap::Inferno,
+                                    .high = brightest(map),
+                                    .color_bar = false,
+                                    .size = size});
   }
   return figure;
 }
@@ -90,8 +112,9 @@ class Writer {
 
   void add(const char* file, const Figure& figure, const std::string& caption) {
     paths.push_back(folder_ / file);
-    figure.save(paths.back());
-    page_.figure({.figure = figure, .caption = caption, .embed = plot::Embed::Png});
+    const auto png = figure.render("png");
+    write_file_atomically(paths.back(), png);
+    page_.figure({.figure = figure, .caption = caption, .embed = plot::Embed::Png, .png = png});
   }
 
   std::vector<fs::path> paths;
@@ -132,9 +155,9 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
       "divide the work: some look nearby, some at the whole picture, some at the object.");
   writer.add(
       "attention.png", attention_figure(e),
-      fmt::format("Attention weights of {} on the patches, one map per layer (rows, first "
-                  "layer on top) and head (columns). Each map has its own scale: dark is its "
-                  "smallest weight, bright its largest.",
+      fmt::format("Attention weights of {} on the patches, one map per layer and head. "
+                  "Each map has its own scale: dark is its smallest weight, bright its largest "
+                  "(the top 2 % of the patches share the brightest colour).",
                   from));
 
   page.section("Positions");

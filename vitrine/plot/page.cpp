@@ -150,9 +150,10 @@ void Page::grid(const std::vector<PageFigure>& figures) {
 
 std::string Page::figure_html(const PageFigure& f) {
   const auto words = escape_markup(f.caption.empty() ? f.figure.title : f.caption);
-  const auto drawing = f.embed == Embed::Svg ? inline_svg(f.figure.render("svg"),
-                                                          fmt::format("figure{}-", ++figures_))
-                                             : inline_png(f.figure.render("png"), words);
+  const auto drawing =
+      f.embed == Embed::Svg
+          ? inline_svg(f.figure.render("svg"), fmt::format("figure{}-", ++figures_))
+          : inline_png(f.png.empty() ? f.figure.render("png") : f.png, words);
   const auto caption = f.caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>\n", words);
   return fmt::format("<figure>\n{}\n{}</figure>\n", drawing, caption);
 }

@@ -16,6 +16,7 @@ struct PageFigure {
   Figure figure{};
   std::string caption{};
   Embed embed = Embed::Svg;
+  std::string png{};  // what `figure.render("png")` gave, where that is at hand
 };
 
 /// One HTML page that needs nothing but itself: style and figures are inside. All text is shown
