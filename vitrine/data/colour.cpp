@@ -30,6 +30,15 @@ Image blend_with(const Image& image, double factor, Other&& other) {
   return out;
 }
 
+/// Blends each value with one and the same.
+Image blend_with_constant(const Image& image, double factor, int other) {
+  std::array<uint8_t, 256> table;
+  for (int v = 0; v < 256; ++v) table[v] = blend(other, v, static_cast<float>(factor));
+  Image out = image;
+  for (auto& value : out.pixels) value = table[value];
+  return out;
+}
+
 /// Pillow's SMOOTH: the centre counts 5, its eight neighbours 1; the border stays.
 Image smooth(const Image& image) {
   Image out = image;
@@ -122,7 +131,7 @@ Table identity() {
 }  // namespace
 
 Image adjust_brightness(const Image& image, double factor) {
-  return blend_with(image, factor, [](const uint8_t*, int64_t) { return 0; });
+  return blend_with_constant(image, factor, 0);
 }
 
 Image adjust_contrast(const Image& image, double factor) {
@@ -133,7 +142,7 @@ Image adjust_contrast(const Image& image, double factor) {
     sum += image.channels == 3 ? luma(pixel) : *pixel;
   }
   const int mean = static_cast<int>(static_cast<double>(sum) / static_cast<double>(count) + 0.5);
-  return blend_with(image, factor, [mean](const uint8_t*, int64_t) { return mean; });
+  return blend_with_constant(image, factor, mean);
 }
 
 Image adjust_saturation(const Image& image, double factor) {
