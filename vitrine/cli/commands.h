@@ -5,7 +5,12 @@
 namespace vitrine::cli {
 
 // One per file of this folder.
-Command train_command();
 Command data_command();
+Command eval_command();
+Command explain_command();
+Command models_command();
+Command predict_command();
+Command summary_command();
+Command train_command();
 
 }  // namespace vitrine::cli

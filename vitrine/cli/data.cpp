@@ -6,6 +6,7 @@
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
+#include "vitrine/core/image_files.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/core/random.h"
@@ -195,11 +196,37 @@ int run_show(const DataOptions& o, Streams streams) {
   return 0;
 }
 
+/// A class's name as part of a file's name.
+std::string file_word(std::string name) {
+  for (auto& c : name)
+    if (c == '/' || c == ' ') c = '_';
+  return name;
+}
+
+int run_export(const DataOptions& o, Streams streams) {
+  check(o.count >= 1, "data export: -n {} is not positive", o.count);
+  const auto data = open_part(config_of(o), o.seed, part_of_name(o.split));
+  make_folder(o.out);
+  int64_t number = 0;
+  for (const auto index : choose(*data, o.count, o.seed)) {
+    const auto example = data->get(index);
+    const auto& label = data->classes().at(example.label);
+    const auto path = fs::path(o.out) / fmt::format("{:04}-{}.png", ++number, file_word(label));
+    write_png(path, example.image);
+    if (o.json)
+      streams.out << json{{"file", path.string()}, {"label", label}, {"index", index}}.dump()
+                  << '\n';
+    else
+      streams.out << path.string() << '\n';
+  }
+  return 0;
+}
+
 }  // namespace
 
 Command data_command() {
   return {
-      "data", "list, fetch, describe and show data sets", [](CLI::App& app) {
+      "data", "list, fetch, describe, show and export data sets", [](CLI::App& app) {
         const auto o = std::make_shared<DataOptions>();
         const auto body = std::make_shared<std::function<int(Streams)>>();
         app.require_subcommand(1);
@@ -220,7 +247,13 @@ Command data_command() {
         show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
         show->add_option("-n,--count", o->count, "pictures")->capture_default_str();
         show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
-        for (auto* sub : {info, show})
+        auto* export_ = add("export", "write single pictures as PNG files", run_export);
+        bind_common(*export_, *o);
+        export_->add_option("--split", o->split, "train, validation or test")
+            ->capture_default_str();
+        export_->add_option("-n,--count", o->count, "pictures")->capture_default_str();
+        export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")->required();
+        for (auto* sub : {info, show, export_})
           sub->add_option("--seed", o->seed, "decides the split and the choice")
               ->capture_default_str();
         return [body](Streams s) { return (*body)(s); };

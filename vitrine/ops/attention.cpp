@@ -111,8 +111,8 @@ torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout) {
   check_packed(qkv, dropout);
   const bool has_kernel = qkv.device().is_cpu() && (qkv.scalar_type() == torch::kFloat ||
                                                     qkv.scalar_type() == torch::kDouble);
-  if (!has_kernel) return packed_attention_reference(qkv, dropout);
   RECORD_FUNCTION("vitrine::packed_attention", std::vector<c10::IValue>({qkv}));
+  if (!has_kernel) return packed_attention_reference(qkv, dropout);
   return PackedAttention::apply(qkv, dropout);
 }
 

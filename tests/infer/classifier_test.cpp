@@ -1,0 +1,85 @@
+#include "vitrine/infer/classifier.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cstdlib>
+
+#include "tests/support/errors.h"
+#include "tests/support/small_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/image_files.h"
+#include "vitrine/data/image_batches.h"
+
+namespace vitrine {
+namespace {
+
+Image noise(uint64_t seed, int64_t width, int64_t height) {
+  Image image(width, height);
+  Random random{seed};
+  for (auto& value : image.pixels) value = static_cast<uint8_t>(random.below(256));
+  return image;
+}
+
+class SmallClassifier : public testing::Test {
+ protected:
+  SmallClassifier() { test::save_small_checkpoint(path_, "vit_c10_small", test::kSmallVit); }
+
+  test::TemporaryFolder folder_;
+  const fs::path path_ = folder_ / "small.safetensors";
+};
+
+}  // namespace
+
+TEST_F(SmallClassifier, GivesTheSoftmaxOfTheNetwork) {
+  const auto image = noise(1, 16, 16);
+  const auto predictions = Classifier::load(path_).classify(image, 4);
+  const auto checkpoint = load_checkpoint(path_);
+  const torch::NoGradGuard no_grad;
+  const auto x = preprocess(image, checkpoint.info.preprocess).unsqueeze(0);
+  const auto shares = checkpoint.model->forward(x).softmax(1)[0];
+  ASSERT_EQ(predictions.size(), 4);
+  for (const auto& p : predictions) {
+    EXPECT_NEAR(p.probability, shares[p.index].item<double>(), 1e-6);
+    EXPECT_EQ(p.label, checkpoint.info.classes[p.index]);
+  }
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_GE(predictions[i - 1].probability, predictions[i].probability);
+}
+
+TEST_F(SmallClassifier, AnswersABatchAsItAnswersEachPicture) {
+  const auto classifier = Classifier::load(path_);
+  const std::vector<Image> images = {noise(1, 16, 16), noise(2, 50, 30), noise(3, 8, 90)};
+  const auto batch = classifier.classify_batch(images, 2);
+  ASSERT_EQ(batch.size(), 3);
+  for (size_t i = 0; i < 3; ++i) {
+    const auto single = classifier.classify(images[i], 2);
+    ASSERT_EQ(batch[i].size(), 2);
+    EXPECT_EQ(batch[i][0].index, single[0].index);
+    EXPECT_NEAR(batch[i][0].probability, single[0].probability, 1e-5);
+  }
+  EXPECT_TRUE(classifier.classify_batch({}, 2).empty());
+}
+
+TEST_F(SmallClassifier, GivesAllClassesIfAskedForMore) {
+  EXPECT_EQ(Classifier::load(path_).classify(noise(1, 16, 16), 100).size(), 4);
+}
+
+TEST_F(SmallClassifier, RefusesBadInputClearly) {
+  const auto classifier = Classifier::load(path_);
+  EXPECT_TRUE(test::contains(test::error_of([&] { classifier.classify(noise(1, 16, 16), 0); }),
+                             "0 predictions"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { Classifier::load(folder_ / "none"); }),
+                             "does not exist"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { Classifier::load(path_, "abacus"); }),
+                             "device: 'abacus' is not known"));
+}
+
+TEST_F(SmallClassifier, RunsAsAnExampleProgram) {
+  write_png(folder_ / "p.png", noise(4, 20, 20));
+  const auto command = std::string(VITRINE_CLASSIFY) + " " + path_.string() + " ";
+  EXPECT_EQ(std::system((command + (folder_ / "p.png").string() + " > /dev/null").c_str()), 0);
+  EXPECT_NE(std::system((command + "/none.png 2> /dev/null").c_str()), 0);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.h"
+#include "tests/support/errors.h"
+#include "tests/support/small_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/image_files.h"
+
+namespace vitrine {
+namespace {
+
+using nlohmann::json;
+using test::contains;
+using test::run_command;
+
+std::vector<json> json_lines(const std::string& text) {
+  std::vector<json> result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) result.push_back(json::parse(line));
+  return result;
+}
+
+}  // namespace
+
+TEST(ModelsCommand, ListsEveryModelQuickly) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto lines = json_lines(run_command({"models", "--all", "--json"}).out);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+  ASSERT_EQ(lines.size(), models().names().size());
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["name"], models().names()[i]);
+}
+
+TEST(ModelsCommand, ShowsAliasesBesideTheirModel) {
+  const auto result = run_command({"models", "vit_base_patch16"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(contains(result.out, "vit_b16"));
+  EXPECT_TRUE(contains(result.out, "86.57"));
+  EXPECT_TRUE(contains(result.out, "17.58"));
+  EXPECT_TRUE(contains(result.out, "vit_base_patch16_224, vit_base_patch16_384"));
+  EXPECT_EQ(result.out.find("resnet18"), std::string::npos);
+}
+
+TEST(ModelsCommand, SaysWhenNothingMatches) {
+  const auto result = run_command({"models", "zebra"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.err, "no name contains 'zebra'"));
+}
+
+TEST(SummaryCommand, TakesANameWithSettings) {
+  const auto result = run_command({"summary", "vit_base_patch16_224", "image=384"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(contains(result.out, "55.54"));
+  EXPECT_TRUE(contains(result.out, "blocks.11"));
+}
+
+TEST(SummaryCommand, TakesARecipe) {
+  const auto recipe = VITRINE_SOURCE_DIR "/recipes/cct2-cifar10.yaml";
+  const auto lines = json_lines(run_command({"summary", recipe, "--json"}).out);
+  ASSERT_EQ(lines.size(), 1);
+  EXPECT_EQ(lines[0]["parameters"], 283'723);
+  EXPECT_TRUE(contains(run_command({"summary", recipe, "model.depth=1"}).out, "blocks.0"));
+}
+
+TEST(SummaryCommand, TakesACheckpoint) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "small.safetensors";
+  test::save_small_checkpoint(path, "vit_c10_small", test::kSmallVit);
+  const auto result = run_command({"summary", path.string()});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(contains(result.out, "[1, 17, 32]"));
+}
+
+TEST(SummaryCommand, RefusesBadInputClearly) {
+  EXPECT_TRUE(contains(run_command({"summary", "vit_b61"}).err, "did you mean 'vit_b16'?"));
+  EXPECT_TRUE(contains(run_command({"summary", "vit_b16", "imag=3"}).err, "image"));
+  EXPECT_TRUE(contains(run_command({"summary", "vit_b16", "image=100"}).err,
+                       "patch 16 does not divide image 100"));
+  EXPECT_EQ(run_command({"summary", "vit_b16", "image=100"}).code, 1);
+  EXPECT_EQ(run_command({"summary"}).code, 2);
+  const test::TemporaryFolder folder;
+  EXPECT_TRUE(contains(run_command({"summary", folder.path().string()}).err, "not a run folder"));
+}
+
+TEST(EvalCommand, ReportsOnTheDataOfTheRecipe) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "small.safetensors").string();
+  test::save_small_checkpoint(path, "vit_c10_small", test::kSmallVit);
+  const auto result = run_command({"eval", path, "--json", "--threads", "1"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto scores = json::parse(result.out);
+  EXPECT_EQ(scores["split"], "test");
+  EXPECT_EQ(scores["examples"], 24);
+  EXPECT_GT(scores["loss"], 0);
+  EXPECT_EQ(scores["accuracy"], scores["report"]["accuracy"]);
+  EXPECT_EQ(scores["report"]["confusion_matrix"].size(), 4);
+  const auto text = run_command({"eval", path, "--split", "validation"});
+  EXPECT_TRUE(contains(text.out, "on 4 validation examples of synthetic"));
+  EXPECT_TRUE(contains(text.out, "weighted avg"));
+}
+
+TEST(EvalCommand, RefusesBadInputClearly) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "small.safetensors").string();
+  test::save_small_checkpoint(path, "vit_c10_small", test::kSmallVit);
+  EXPECT_TRUE(contains(run_command({"eval", path, "--split", "exam"}).err, "exam"));
+  EXPECT_TRUE(
+      contains(run_command({"eval", path, "--device", "warp"}).err, "device: 'warp' is not known"));
+  EXPECT_TRUE(
+      contains(run_command({"eval", path, "data.synthetic.classes=3"}).err, "are not those that"));
+  EXPECT_TRUE(contains(run_command({"eval", (folder / "none").string()}).err, "does not exist"));
+}
+
+TEST(ExplainCommand, WritesThePage) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "small.safetensors").string();
+  test::save_small_checkpoint(path, "cct_2_3x2");
+  const auto picture = (folder / "p.png").string(), out = (folder / "out").string();
+  write_png(picture, Image(16, 16));
+  const auto result = run_command({"explain", "--model", path, picture, "--out", out});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, out + "/explain.html\n");
+  EXPECT_TRUE(fs::exists(out + "/rollout.png"));
+}
+
+TEST(ExplainCommand, RefusesAPictureThatIsNone) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "small.safetensors").string();
+  test::save_small_checkpoint(path, "cct_2_3x2");
+  const auto picture = (folder / "text.png").string(), out = (folder / "out").string();
+  write_file_atomically(picture, "not a picture");
+  const auto result = run_command({"explain", "--model", path, picture, "--out", out});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.err, "text.png"));
+  EXPECT_FALSE(fs::exists(out));
+}
+
+TEST(DataExportCommand, WritesNumberedPictures) {
+  const test::TemporaryFolder folder;
+  const auto out = (folder / "pictures").string();
+  const auto result =
+      run_command({"data", "export", "synthetic", "--split", "test", "-n", "3", "--out", out});
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::istringstream lines(result.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    EXPECT_EQ(read_image(line).width, 32) << line;
+  EXPECT_EQ(count, 3);
+  EXPECT_TRUE(contains(result.out, "/0001-"));
+}
+
+}  // namespace vitrine

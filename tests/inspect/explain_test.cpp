@@ -1,0 +1,112 @@
+#include "vitrine/inspect/explain.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <numeric>
+
+#include "tests/support/errors.h"
+#include "tests/support/small_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/image_files.h"
+#include "vitrine/nn/attention_capture.h"
+
+namespace vitrine {
+namespace {
+
+/// A coloured ramp, wider than high.
+Image ramp() {
+  Image image(40, 20);
+  for (int64_t y = 0; y < image.height; ++y)
+    for (int64_t x = 0; x < image.width; ++x) {
+      auto* pixel = image.at(x, y);
+      pixel[0] = static_cast<uint8_t>(6 * x);
+      pixel[1] = static_cast<uint8_t>(12 * y);
+      pixel[2] = 90;
+    }
+  return image;
+}
+
+double sum(const plot::Matrix& m) { return std::accumulate(m.values.begin(), m.values.end(), 0.0); }
+
+class Explain : public testing::Test {
+ protected:
+  LoadedCheckpoint load(const std::string& model, const std::vector<std::string>& settings) {
+    const auto path = folder_ / "model.safetensors";
+    test::save_small_checkpoint(path, model, settings);
+    return load_checkpoint(path);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_F(Explain, TellsWhatAVitLooksAt) {
+  const auto e = explain(load("vit_c10_small", test::kSmallVit), ramp());
+  EXPECT_TRUE(e.class_token);
+  EXPECT_EQ(e.picture.width, 20);  // the centre square, with all its pixels
+  EXPECT_EQ(e.picture.height, 20);
+  ASSERT_EQ(e.heads.size(), 2);
+  ASSERT_EQ(e.heads[0].size(), 2);
+  EXPECT_EQ(e.heads[1][1].rows, 4);
+  EXPECT_LT(sum(e.heads[0][0]), 1);  // the class token keeps a share for itself
+  EXPECT_GT(sum(e.heads[0][0]), 0.8);
+  EXPECT_EQ(e.rollout.rows, 4);
+  EXPECT_EQ(e.rollout.columns, 4);
+  EXPECT_EQ(e.positions.rows, 16);
+  EXPECT_NEAR(e.positions.at(5, 5), 1, 1e-5);
+  ASSERT_EQ(e.predictions.size(), 4);
+  EXPECT_GE(e.predictions[0].probability, e.predictions[1].probability);
+}
+
+TEST_F(Explain, AveragesOverTokensWithoutClassToken) {
+  const auto e = explain(load("cct_2_3x2", {}), ramp());
+  EXPECT_FALSE(e.class_token);
+  ASSERT_EQ(e.heads.size(), 2);
+  EXPECT_NEAR(sum(e.heads[0][0]), 1, 1e-5);
+  EXPECT_NEAR(sum(e.rollout), 1, 1e-5);
+}
+
+TEST_F(Explain, WritesFiguresAndOnePage) {
+  for (const auto* model : {"vit_c10_small", "cct_2_3x2"}) {
+    const auto settings =
+        std::string(model) == "cct_2_3x2" ? std::vector<std::string>{} : test::kSmallVit;
+    const auto files = write_explanation(explain(load(model, settings), ramp()), "ramp.png",
+                                         folder_ / "new" / model);
+    ASSERT_EQ(files.size(), 5);
+    for (const auto* name : {"prediction.png", "rollout.png", "attention.png", "positions.png"})
+      EXPECT_GT(read_image(folder_ / "new" / model / name).width, 250) << name;
+    const auto page = read_file(files.back());
+    EXPECT_EQ(files.back().filename(), "explain.html");
+    EXPECT_TRUE(test::contains(page, "ramp.png"));
+    size_t figures = 0;
+    for (auto at = page.find("data:image/png"); at != std::string::npos;
+         at = page.find("data:image/png", at + 1))
+      ++figures;
+    EXPECT_EQ(figures, 4);
+  }
+}
+
+TEST_F(Explain, LeavesPositionsOutWhereThereAreNone) {
+  auto settings = test::kSmallVit;
+  settings.push_back("model.positions=none");
+  const auto files =
+      write_explanation(explain(load("vit_c10_small", settings), ramp()), "x", folder_ / "out");
+  EXPECT_EQ(files.size(), 4);
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "positions.png"));
+  EXPECT_TRUE(test::contains(read_file(files.back()), "adds no positions"));
+}
+
+TEST_F(Explain, RefusesModelsWithoutAttention) {
+  const auto resnet = load("resnet18", {"model.stem=cifar", "model.blocks=[1]"});
+  AttentionCapture capture;
+  const torch::NoGradGuard no_grad;
+  resnet.model->forward(resnet.model->example_input(1));
+  EXPECT_TRUE(capture.layers.empty());
+  const auto message = test::error_of([&] { explain(resnet, ramp()); });
+  EXPECT_TRUE(test::contains(message, "resnet18 has no attention over patches"));
+  EXPECT_TRUE(test::contains(message, "vit_c10_small"));
+}
+
+}  // namespace vitrine

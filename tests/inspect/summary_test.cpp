@@ -1,0 +1,173 @@
+#include "vitrine/inspect/summary.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/errors.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/inspect/shapes_only.h"
+#include "vitrine/models/model.h"
+#include "vitrine/models/registry.h"
+
+namespace vitrine {
+namespace {
+
+ModelChoice choice(const std::string& name, const std::vector<std::string>& settings = {}) {
+  auto tree = Settings::from_text("name: " + name, "test");
+  for (const auto& assignment : settings) tree.override_with(assignment);
+  ModelChoice result;
+  tree.read_into(result);
+  return result;
+}
+
+double giga(const ModelSummary& s) { return static_cast<double>(s.multiply_adds) / 1e9; }
+double mega(const ModelSummary& s) { return static_cast<double>(s.parameters) / 1e6; }
+
+const LayerSummary& layer(const ModelSummary& s, const std::string& name) {
+  for (const auto& l : s.layers)
+    if (l.name == name) return l;
+  ADD_FAILURE() << "no layer " << name;
+  return s.layers.front();
+}
+
+int64_t parameters_under(const ModelSummary& s, const std::string& prefix) {
+  int64_t sum = 0;
+  for (const auto& l : s.layers)
+    if (l.name.starts_with(prefix)) sum += l.parameters;
+  return sum;
+}
+
+using Shape = std::vector<int64_t>;
+
+}  // namespace
+
+TEST(Summary, CountsVitB16AsPublished) {
+  const auto s = summarise(choice("vit_b16"));
+  EXPECT_EQ(s.parameters, 86'567'656);
+  EXPECT_EQ(s.trainable, 86'567'656);
+  EXPECT_NEAR(giga(s), 17.58, 0.005);
+  const auto large = summarise(choice("vit_b16", {"image=384"}));
+  EXPECT_NEAR(mega(large), 86.86, 0.005);
+  EXPECT_NEAR(giga(large), 55.54, 0.005);
+}
+
+TEST(Summary, CountsVitL16AsPublished) {
+  const auto s = summarise(choice("vit_l16", {"image=384"}));
+  EXPECT_NEAR(mega(s), 304.72, 0.005);
+  EXPECT_NEAR(giga(s), 191.2, 0.05);
+}
+
+TEST(Summary, CountsResNet18AsPublished) {
+  const auto s = summarise(choice("resnet18"));
+  EXPECT_EQ(s.parameters, 11'689'512);
+  EXPECT_NEAR(giga(s), 1.82, 0.005);
+}
+
+TEST(Summary, CountsCctAsItsPaper) {
+  EXPECT_EQ(summarise(choice("cct_2_3x2")).parameters, 283'723);
+}
+
+TEST(Summary, SplitsThe302MNetworkIntoItsParts) {
+  const auto s = summarise(choice("vit_c10_302m"));
+  EXPECT_EQ(s.parameters, 302'520'350);
+  EXPECT_EQ(layer(s, "patch_embed.proj").parameters, 197'632);
+  EXPECT_EQ(layer(s, "cls_token").parameters, 1'024);
+  for (int64_t i = 0; i < 24; ++i)
+    EXPECT_EQ(parameters_under(s, "blocks." + std::to_string(i) + "."), 12'596'224);
+  EXPECT_EQ(layer(s, "norm").parameters, 2'048);
+  EXPECT_EQ(layer(s, "token_head.fc").parameters, 10'250);
+  EXPECT_EQ(layer(s, "token_head.norm").parameters, 20);
+}
+
+TEST(Summary, NamesLayersInTheOrderOfTheForwardPass) {
+  const auto s = summarise(choice("vit_c10_small", {"depth=1"}));
+  std::vector<std::string> names, kinds;
+  for (const auto& l : s.layers) {
+    names.push_back(l.name);
+    kinds.push_back(l.kind);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "patch_embed.proj", "cls_token", "positions.pos_embed", "blocks.0.norm1",
+                       "blocks.0.attn.qkv", "blocks.0.attn.attention", "blocks.0.attn.proj",
+                       "blocks.0.norm2", "blocks.0.mlp.fc1", "blocks.0.mlp.gelu",
+                       "blocks.0.mlp.fc2", "norm", "head"}));
+  EXPECT_EQ(kinds, (std::vector<std::string>{"Linear", "Parameter", "Parameter", "LayerNorm",
+                                             "Linear", "Attention", "Linear", "LayerNorm", "Linear",
+                                             "GELU", "Linear", "LayerNorm", "Linear"}));
+}
+
+TEST(Summary, GivesShapesAndCostOfEachLayer) {
+  const auto s = summarise(choice("vit_c10_small"));
+  const auto& qkv = layer(s, "blocks.3.attn.qkv");
+  EXPECT_EQ(qkv.input, (Shape{1, 65, 192}));
+  EXPECT_EQ(qkv.output, (Shape{1, 65, 576}));
+  EXPECT_EQ(qkv.parameters, 192 * 576 + 576);
+  EXPECT_EQ(qkv.multiply_adds, 65 * 192 * 576);
+  const auto& attention = layer(s, "blocks.3.attn.attention");
+  EXPECT_EQ(attention.input, (Shape{1, 65, 3, 3, 64}));
+  EXPECT_EQ(attention.output, (Shape{1, 65, 192}));
+  EXPECT_EQ(attention.multiply_adds, 2 * 65 * 65 * 192);
+  EXPECT_EQ(layer(s, "norm").multiply_adds, 5 * 65 * 192);
+  EXPECT_EQ(layer(s, "blocks.3.mlp.gelu").multiply_adds, 0);
+}
+
+TEST(Summary, GivesConvolutionsTheirShapes) {
+  const auto s = summarise(choice("resnet18"));
+  EXPECT_EQ(s.layers[0].kind, "Conv2d");
+  EXPECT_EQ(s.layers[0].output, (Shape{1, 64, 112, 112}));
+  EXPECT_EQ(s.layers[0].multiply_adds, int64_t{64} * 112 * 112 * 3 * 7 * 7);
+  EXPECT_EQ(s.layers[1].kind, "BatchNorm2d");
+  EXPECT_EQ(s.layers[1].multiply_adds, 2 * 64 * 112 * 112);
+  EXPECT_EQ(s.layers[2].name, "relu");
+  EXPECT_EQ(s.layers[3].kind, "MaxPool2d");
+  EXPECT_EQ(s.layers[3].output, (Shape{1, 64, 56, 56}));
+}
+
+TEST(Summary, IsTheSameWithRealWeights) {
+  for (const auto* name : {"cct_2_3x2", "vit_c10_small", "resnet18"}) {
+    const auto chosen = choice(name);
+    const auto model = chosen.build();
+    model->train();
+    EXPECT_EQ(summary_json(name, summarise(*model)), summary_json(name, summarise(chosen)));
+    EXPECT_TRUE(model->is_training());
+  }
+}
+
+TEST(Summary, AddsUpForEveryModel) {
+  for (const auto& [name, entry] : models()) {
+    const auto s = summarise(ModelChoice(name));
+    const ShapesOnly shapes_only;
+    int64_t expected = 0;
+    for (const auto& p : ModelChoice(name).build()->parameters()) expected += p.numel();
+    int64_t rows = 0;
+    for (const auto& l : s.layers) rows += l.parameters;
+    EXPECT_EQ(s.parameters, expected) << name;
+    EXPECT_EQ(rows, expected) << name;
+    EXPECT_GT(s.multiply_adds, 0) << name;
+  }
+}
+
+TEST(Summary, PrintsTotalsAndSizes) {
+  const auto s = summarise(choice("vit_c10_302m"));
+  const auto text = summary_text("vit_c10_302m", s);
+  EXPECT_TRUE(test::contains(text, "302,520,350"));
+  EXPECT_TRUE(test::contains(text, "12,596,224"));
+  EXPECT_TRUE(test::contains(text, "Parameters size (MB)                     1210.08"));
+  EXPECT_TRUE(test::contains(text, "Input size (MB)                             0.01"));
+  EXPECT_EQ(s.input_bytes, 3 * 32 * 32 * 4);
+  const auto json = nlohmann::json::parse(summary_json("vit_c10_302m", s));
+  EXPECT_EQ(json["parameters"], 302'520'350);
+  EXPECT_EQ(json["layers"].size(), s.layers.size());
+}
+
+TEST(ShapesOnly, EndsWithItsScope) {
+  {
+    const ShapesOnly shapes_only;
+    EXPECT_TRUE(torch::zeros({1000, 1000, 1000, 1000}).is_meta());
+  }
+  EXPECT_TRUE(torch::zeros({2}).is_cpu());
+}
+
+}  // namespace vitrine

@@ -1,0 +1,100 @@
+#include <nlohmann/json.hpp>
+
+#include "vitrine/cli/commands.h"
+#include "vitrine/core/error.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/infer/device.h"
+#include "vitrine/models/model.h"
+#include "vitrine/ops/runtime.h"
+#include "vitrine/train/config.h"
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/report.h"
+
+namespace vitrine::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct EvalOptions {
+  std::string model;
+  std::vector<std::string> overrides;
+  std::string split = "test";
+  std::string device = "cpu";
+  int64_t threads = 0;
+  bool json = false;
+};
+
+/// The recipe that the checkpoint was trained with, with what the user wants otherwise.
+Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
+  check(!info.recipe.empty(), "eval: {} does not say which data it was trained with", o.model);
+  auto settings = Settings::from_text(info.recipe, o.model + " (recipe)");
+  for (const auto& assignment : o.overrides) settings.override_with(assignment);
+  Recipe recipe;
+  settings.read_into(recipe);
+  recipe.data = resolved(recipe.data);
+  return recipe;
+}
+
+int run_eval(const EvalOptions& o, Streams streams) {
+  set_up_runtime(o.threads);
+  const auto part = part_of_name(o.split);
+  const auto device = open_device(o.device);
+  const auto [model, info] = load_checkpoint(o.model);
+  const auto recipe = recipe_of(info, o);
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  const auto data = open_part(recipe.data, seed, part);
+  check(data->classes() == info.classes,
+        "eval: the classes of {} are not those that {} was trained with", recipe.data.dataset,
+        o.model);
+  const ImageBatches batches(data, info.preprocess, {}, seed);
+  ConfusionMatrix matrix(info.classes);
+  const auto count = [&](const torch::Tensor& output, const torch::Tensor& targets) {
+    const auto predicted = output.argmax(1).cpu(), truth = targets.cpu();
+    for (int64_t i = 0; i < truth.size(0); ++i)
+      matrix.add(truth[i].item<int64_t>(), predicted[i].item<int64_t>());
+  };
+  model->to(device);
+  const auto scores = evaluate(*model, batches, Classification(/*label_smoothing=*/0),
+                               {.batch = recipe.data.batch,
+                                .workers = recipe.data.workers,
+                                .device = device,
+                                .label = o.split,
+                                .on_batch = count});
+  if (o.json) {
+    const ordered_json json = {{"model", o.model},
+                               {"dataset", recipe.data.dataset},
+                               {"split", part_name(part)},
+                               {"examples", scores.examples()},
+                               {"loss", scores.loss()},
+                               {"accuracy", matrix.accuracy()},
+                               {"report", ordered_json::parse(classification_report_json(matrix))}};
+    streams.out << json.dump() << '\n';
+    return 0;
+  }
+  streams.out << fmt::format("{} on {} {} examples of {}\nloss      {:.4f}\naccuracy  {:.2f} %\n\n",
+                             o.model, scores.examples(), part_name(part), recipe.data.dataset,
+                             scores.loss(), 100 * matrix.accuracy())
+              << classification_report(matrix);
+  return 0;
+}
+
+}  // namespace
+
+Command eval_command() {
+  return {
+      "eval", "loss, accuracy and a report per class of a trained network", [](CLI::App& app) {
+        const auto o = std::make_shared<EvalOptions>();
+        app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+            ->required();
+        app.add_option("overrides", o->overrides,
+                       "key.path=value of the run's recipe, such as data.root=DIR");
+        app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+        app.add_flag("--json", o->json, "one JSON object");
+        return [o](Streams s) { return run_eval(*o, s); };
+      }};
+}
+
+}  // namespace vitrine::cli

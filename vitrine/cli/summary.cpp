@@ -1,0 +1,70 @@
+#include "vitrine/inspect/summary.h"
+
+#include "vitrine/cli/commands.h"
+#include "vitrine/core/error.h"
+#include "vitrine/formats/safetensors.h"
+#include "vitrine/train/config.h"
+#include "vitrine/train/run_folder.h"
+
+namespace vitrine::cli {
+namespace {
+
+struct SummaryOptions {
+  std::string what;
+  std::vector<std::string> settings;
+  bool json = false;
+};
+
+ModelChoice read_choice(Settings settings, const std::vector<std::string>& overrides) {
+  for (const auto& assignment : overrides) settings.override_with(assignment);
+  ModelChoice choice;
+  settings.read_into(choice);
+  return choice;
+}
+
+/// The model that a name, a recipe, a run folder or a checkpoint means.
+ModelChoice choice_of(const SummaryOptions& o) {
+  if (models().has(o.what))
+    return read_choice(Settings::from_text("name: " + o.what, "command line"), o.settings);
+  if (fs::is_directory(o.what))
+    return read_recipe(RunFolder::open(o.what).recipe().string(), o.settings).model;
+  check(fs::exists(o.what),
+        "summary: '{}' is neither a model{} nor a file or run folder; `vitrine models` lists the "
+        "models",
+        o.what, did_you_mean(o.what, models().names()));
+  if (fs::path(o.what).extension() != ".safetensors") return read_recipe(o.what, o.settings).model;
+  const auto metadata = read_safetensors_metadata(o.what);
+  const auto model = metadata.find("model");
+  check(model != metadata.end(),
+        "summary: {} does not say which model it belongs to, so it was not written by vitrine",
+        o.what);
+  return read_choice(Settings::from_text(model->second, o.what + " (model)"), o.settings);
+}
+
+int run_summary(const SummaryOptions& o, Streams streams) {
+  const auto choice = choice_of(o);
+  const auto summary = summarise(choice);
+  if (o.json)
+    streams.out << summary_json(choice.name(), summary) << '\n';
+  else
+    streams.out << summary_text(choice.name(), summary);
+  return 0;
+}
+
+}  // namespace
+
+Command summary_command() {
+  return {"summary", "every layer of a model: shapes, parameters, multiply-adds, memory",
+          [](CLI::App& app) {
+            const auto o = std::make_shared<SummaryOptions>();
+            app.add_option("model", o->what, "a model's name, a recipe, run folder or checkpoint")
+                ->required();
+            app.add_option("settings", o->settings,
+                           "key=value of the model (image=384), or of the recipe (model.image=384) "
+                           "where that is given");
+            app.add_flag("--json", o->json, "one JSON object");
+            return [o](Streams s) { return run_summary(*o, s); };
+          }};
+}
+
+}  // namespace vitrine::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vitrine/core/files.h"
+#include "vitrine/core/image.h"
+
+namespace vitrine {
+
+struct Prediction {
+  std::string label;
+  int64_t index = 0;  // of the class
+  double probability = 0;
+};
+
+/// A trained network that names what is on a picture. May be used from several threads at once.
+class Classifier {
+ public:
+  /// Loads a run folder (its best checkpoint) or a .safetensors file.
+  static Classifier load(const fs::path& run_or_checkpoint, const std::string& device = "cpu");
+  Classifier(Classifier&&) noexcept;
+  Classifier& operator=(Classifier&&) noexcept;
+  ~Classifier();
+
+  /// The `k` likeliest classes, likeliest first; fewer if the network knows fewer.
+  std::vector<Prediction> classify(const Image& image, int64_t k = 5) const;
+  /// The same for a JPEG, PNG or WebP file.
+  std::vector<Prediction> classify_file(const fs::path& path, int64_t k = 5) const;
+  /// The same for several pictures at once, in their order.
+  std::vector<std::vector<Prediction>> classify_batch(const std::vector<Image>& images,
+                                                      int64_t k = 5) const;
+
+  const std::vector<std::string>& classes() const;
+
+ private:
+  struct Loaded;
+  explicit Classifier(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace vitrine

@@ -1,0 +1,22 @@
+#include "vitrine/infer/device.h"
+
+#include <torch/torch.h>
+
+#include <regex>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+torch::Device open_device(const std::string& name) {
+  check(std::regex_match(name, std::regex("cpu|cuda(:[0-9]{1,3})?")),
+        "device: '{}' is not known; use cpu, cuda or cuda:N", name);
+  const torch::Device device(name);
+  if (device.is_cuda())
+    check(torch::cuda::is_available() &&
+              device.index() < static_cast<int64_t>(torch::cuda::device_count()),
+          "device: '{}' is not available here; use cpu", name);
+  return device;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,27 @@
+#include "vitrine/infer/top_predictions.h"
+
+#include <torch/torch.h>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+std::vector<std::vector<Prediction>> top_predictions(const torch::Tensor& scores,
+                                                     const std::vector<std::string>& classes,
+                                                     int64_t k) {
+  check(k >= 1, "predict: {} predictions were asked for; ask for at least 1", k);
+  check(scores.size(1) == static_cast<int64_t>(classes.size()),
+        "predict: the model tells {} classes apart, its checkpoint names {}", scores.size(1),
+        classes.size());
+  const auto B = scores.size(0), K = std::min(k, scores.size(1));
+  const auto [shares, indices] = scores.softmax(1).to(torch::kCPU, torch::kDouble).topk(K, 1);
+  std::vector<std::vector<Prediction>> result(B);
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t i = 0; i < K; ++i) {
+      const auto index = indices[b][i].item<int64_t>();
+      result[b].push_back({classes[index], index, shares[b][i].item<double>()});
+    }
+  return result;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "vitrine/core/error.h"
+#include "vitrine/inspect/explain.h"
+#include "vitrine/plot/page.h"
+
+namespace vitrine {
+namespace {
+
+using plot::Chart;
+using plot::Figure;
+using plot::HeatMap;
+using plot::Matrix;
+using plot::Picture;
+
+constexpr int64_t kPositionMaps = 8;  // at most, per row and column
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+Figure prediction_figure(const Explanation& e) {
+  Chart chart{.title = "Most likely classes",
+              .y = {.label = "probability (%)", .low = 0, .high = 100}};
+  plot::Series bars{.mark = plot::Mark::Bars};
+  for (const auto& p : e.predictions) {
+    chart.x.names.push_back(p.label);
+    bars.y.push_back(100 * p.probability);
+  }
+  chart.series = {bars};
+  const auto& best = e.predictions.front();
+  return {.title = fmt::format("{} says: {} ({})", e.model, best.label, percent(best.probability)),
+          .columns = 2,
+          .panels = {Picture{.title = "What the network sees", .image = e.picture}, chart}};
+}
+
+Figure rollout_figure(const Explanation& e) {
+  auto shares = e.rollout;
+  for (auto& value : shares.values) value *= 100;
+  return {.title = "Attention rollout: which patches reach the answer",
+          .columns = 2,
+          .panels = {Picture{.title = "Picture", .image = e.picture, .size = 300},
+                     Picture{.title = "Rollout over the picture",
+                             .image = e.picture,
+                             .heat = shares,
+                             .size = 300}},
+          .shared_colors = true,
+          .color_label = "share of a patch (%)"};
+}
+
+Figure attention_figure(const Explanation& e) {
+  const auto heads = static_cast<int64_t>(e.heads.front().size());
+  Figure figure{.title = "What each head looks at", .columns = heads};
+  const double size = heads <= 4 ? 150 : heads <= 8 ? 96 : 64;
+  for (int64_t h = 0; h < heads; ++h)
+    figure.column_names.push_back((heads <= 8 ? "head " : "") + std::to_string(h + 1));
+  for (size_t l = 0; l < e.heads.size(); ++l) {
+    figure.row_names.push_back(fmt::format("layer {}", l + 1));
+    for (const auto& map : e.heads[l])
+      figure.panels.push_back(HeatMap{
+          .values = map, .colors = plot::ColorMap::Inferno, .color_bar = false, .size = size});
+  }
+  return figure;
+}
+
+/// One small map per patch: how alike its position is to every other's.
+Figure positions_figure(const Explanation& e) {
+  const int64_t step = (std::max(e.rows, e.columns) + kPositionMaps - 1) / kPositionMaps;
+  Figure figure{.title = "How alike the positions are",
+                .shared_colors = true,
+                .color_label = "cosine similarity"};
+  for (int64_t r = step / 2; r < e.rows; r += step) {
+    figure.row_names.push_back(fmt::format("row {}", r + 1));
+    for (int64_t c = step / 2; c < e.columns; c += step) {
+      if (figure.row_names.size() == 1)
+        figure.column_names.push_back(fmt::format("col. {}", c + 1));
+      const auto begin = e.positions.values.begin() + (r * e.columns + c) * e.rows * e.columns;
+      figure.panels.push_back(
+          HeatMap{.values = {e.rows, e.columns, {begin, begin + e.rows * e.columns}},
+                  .high = 1,
+                  .size = 64});
+    }
+  }
+  figure.columns = static_cast<int64_t>(figure.column_names.size());
+  return figure;
+}
+
+/// Writes figures as files and puts them on the page.
+class Writer {
+ public:
+  Writer(plot::Page& page, fs::path folder) : page_(page), folder_(std::move(folder)) {}
+
+  void add(const char* file, const Figure& figure, const std::string& caption) {
+    paths.push_back(folder_ / file);
+    figure.save(paths.back());
+    page_.figure({.figure = figure, .caption = caption, .embed = plot::Embed::Png});
+  }
+
+  std::vector<fs::path> paths;
+
+ private:
+  plot::Page& page_;
+  fs::path folder_;
+};
+
+}  // namespace
+
+std::vector<fs::path> write_explanation(const Explanation& e, const std::string& subject,
+                                        const fs::path& folder) {
+  make_folder(folder);
+  plot::Page page(fmt::format("{}: {}", e.model, subject), "en");
+  Writer writer(page, folder);
+  const std::string from = e.class_token ? "the class token" : "all tokens on average";
+
+  page.section("The answer");
+  writer.add("prediction.png", prediction_figure(e),
+             "Left, the part of the picture that the network sees. Right, the probabilities of the "
+             "classes it finds most likely.");
+
+  page.section("Attention rollout");
+  page.paragraph(fmt::format(
+      "The picture is cut into {} x {} patches, and every layer mixes what it knows about them. "
+      "Rollout follows that mixing through all {} layers: it averages the heads, adds the residual "
+      "path and multiplies the layers.",
+      e.rows, e.columns, e.heads.size()));
+  writer.add("rollout.png", rollout_figure(e),
+             fmt::format("How much each patch contributes to what {} know{} in the end. Bright "
+                         "patches count most.",
+                         from, e.class_token ? "s" : ""));
+
+  page.section("Every layer, every head");
+  page.paragraph(
+      "Each layer has several heads, and each head chooses for itself where to look. Heads often "
+      "divide the work: some look nearby, some at the whole picture, some at the object.");
+  writer.add(
+      "attention.png", attention_figure(e),
+      fmt::format("Attention weights of {} on the patches, one map per layer (rows, first "
+                  "layer on top) and head (columns). Each map has its own scale: dark is its "
+                  "smallest weight, bright its largest.",
+                  from));
+
+  page.section("Positions");
+  if (e.positions.rows > 0) {
+    page.paragraph(
+        "A transformer knows where a patch lies only through the position that is added to it. Two "
+        "patches with similar positions look like neighbours to the network.");
+    writer.add("positions.png", positions_figure(e),
+               "One small map per patch, at the patch's own place: how similar its position is to "
+               "that of every other patch (1 = the same). A bright spot that moves along with the "
+               "patch means that the network knows what is near what; bright rows and columns mean "
+               "that it knows rows and columns.");
+  } else {
+    page.paragraph(
+        "This network adds no positions to its patches, so there is nothing to compare.");
+  }
+  writer.paths.push_back(folder / "explain.html");
+  page.save(writer.paths.back());
+  return writer.paths;
+}
+
+}  // namespace vitrine

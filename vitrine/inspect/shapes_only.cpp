@@ -1,0 +1,92 @@
+#include "vitrine/inspect/shapes_only.h"
+
+#include <torch/library.h>
+#include <torch/torch.h>
+
+// A dispatch mode that sends whatever makes a tensor to the meta device, and the shapes of those
+// operators that LibTorch teaches the meta device from Python only.
+
+namespace vitrine {
+namespace {
+
+using torch::Tensor;
+using OptionalTensor = c10::optional<Tensor>;
+constexpr auto kMode = c10::DispatchKey::TESTING_ONLY_GenericMode;
+
+void make_on_meta(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const c10::impl::ExcludeDispatchKeyGuard once(kMode);
+  const auto& arguments = op.schema().arguments();
+  const size_t first = stack->size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].name() == "device") (*stack)[first + i] = c10::Device(c10::kMeta);
+  op.callBoxed(stack);
+}
+
+Tensor relu(const Tensor& x) { return torch::empty_like(x); }
+
+Tensor roll(const Tensor& x, at::IntArrayRef, at::IntArrayRef) { return torch::empty_like(x); }
+
+std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor& x, at::IntArrayRef normalized,
+                                              const OptionalTensor&, const OptionalTensor&,
+                                              double) {
+  auto shape = x.sizes().vec();
+  std::fill(shape.end() - static_cast<int64_t>(normalized.size()), shape.end(), 1);
+  return {torch::empty_like(x), x.new_empty(shape), x.new_empty(shape)};
+}
+
+std::tuple<Tensor, Tensor, Tensor> batch_norm(const Tensor& x, const OptionalTensor&,
+                                              const OptionalTensor&, const OptionalTensor&,
+                                              const OptionalTensor&, bool training, double,
+                                              double) {
+  const int64_t saved = training ? x.size(1) : 0;
+  return {torch::empty_like(x), x.new_empty({saved}), x.new_empty({saved})};
+}
+
+Tensor convolution(const Tensor& x, const Tensor& weight, const OptionalTensor&,
+                   at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                   bool transposed, at::IntArrayRef output_padding, int64_t groups) {
+  std::vector<int64_t> shape = {x.size(0), transposed ? weight.size(1) * groups : weight.size(0)};
+  for (int64_t i = 0; i < x.dim() - 2; ++i) {
+    const int64_t in = x.size(i + 2), reach = dilation[i] * (weight.size(i + 2) - 1);
+    shape.push_back(transposed
+                        ? (in - 1) * stride[i] - 2 * padding[i] + reach + output_padding[i] + 1
+                        : (in + 2 * padding[i] - reach - 1) / stride[i] + 1);
+  }
+  return x.new_empty(shape);
+}
+
+/// Registers the mode and the missing shapes, once per process.
+void register_shapes() {
+  static const auto libraries = [] {
+    std::vector<torch::Library> made;
+    made.emplace_back(torch::Library::IMPL, "_", kMode, __FILE__, __LINE__);
+    made.back().fallback(torch::CppFunction::makeFromBoxedFunction<&make_on_meta>());
+    made.emplace_back(torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__);
+    const auto add = [&](const char* name, auto* function) {
+      const auto op = c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, ""});
+      if (op && !op->hasKernelForDispatchKey(c10::DispatchKey::Meta))
+        made.back().impl(name, function);
+    };
+    add("relu", &relu);
+    add("roll", &roll);
+    add("native_layer_norm", &layer_norm);
+    add("native_batch_norm", &batch_norm);
+    add("convolution", &convolution);
+    return made;
+  }();
+}
+
+}  // namespace
+
+struct ShapesOnly::Guard {
+  c10::impl::IncludeDispatchKeyGuard mode{kMode};
+};
+
+ShapesOnly::ShapesOnly() {
+  register_shapes();
+  guard_ = std::make_unique<Guard>();
+}
+
+ShapesOnly::~ShapesOnly() = default;
+
+}  // namespace vitrine
