@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "vitrine/data/image_batches.h"
+#include "vitrine/ops/runtime.h"
 
 namespace vitrine {
 namespace {
@@ -39,4 +40,8 @@ BENCHMARK_CAPTURE(prepare, fine_tuning_224, kFineTuning, 224);
 }  // namespace
 }  // namespace vitrine
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  vitrine::set_up_runtime(/*threads=*/1);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -170,6 +170,8 @@ std::vector<int64_t> choose(const Dataset& data, int64_t count, uint64_t seed) {
   return chosen;
 }
 
+constexpr int64_t kLargestShown = 192;  // pixels of the short side
+
 int run_show(const DataOptions& o, Streams streams) {
   check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
   const auto part = part_of_name(o.split);
@@ -178,7 +180,10 @@ int run_show(const DataOptions& o, Streams streams) {
   std::vector<std::string> titles;
   for (const auto index : choose(*data, o.count, o.seed)) {
     auto example = data->get(index);
-    pictures.push_back(std::move(example.image));
+    auto& image = example.image;
+    if (std::min(image.width, image.height) > kLargestShown)
+      image = resize_short_side(image, kLargestShown, Interpolation::Bilinear);
+    pictures.push_back(std::move(image));
     titles.push_back(data->classes().at(example.label));
   }
   const auto title = fmt::format("{}: {} of {} {} pictures", o.name, pictures.size(), data->size(),

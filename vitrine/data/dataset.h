@@ -46,6 +46,8 @@ class MemoryDataset : public Dataset {
   MemoryDataset(int64_t image, int64_t channels, std::vector<std::string> classes)
       : image_(image), channels_(channels), classes_(std::move(classes)) {}
 
+  /// Makes room for this many pictures.
+  void reserve(int64_t count);
   /// Adds a picture: `image * image * channels` bytes, interleaved.
   void add(const uint8_t* pixels, int64_t label);
 

@@ -62,6 +62,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
   const auto labels = read_idx(folder / (prefix + "-labels-idx1-ubyte.gz"), {count});
   const auto pixels = read_idx(folder / (prefix + "-images-idx3-ubyte.gz"), {count, kSide, kSide});
   auto data = std::make_unique<MemoryDataset>(kSide, 1, classes);
+  data->reserve(count);
   for (int64_t i = 0; i < count; ++i) {
     const auto label = static_cast<uint8_t>(labels[i]);
     check(label < classes.size(), "fashion_mnist: label {} in {}; {}", label, folder.string(),

@@ -21,14 +21,18 @@ bool inside(const Image& image, int64_t x, int64_t y) {
 /// Pillow's nearest neighbour walks in 16.16 fixed point.
 Image affine_nearest(const Image& image, const std::array<double, 6>& m) {
   const auto fixed = [](double v) { return static_cast<int64_t>(std::floor(v * 65536.0 + 0.5)); };
+  const auto dx = fixed(m[0]), dy = fixed(m[3]), row_dx = fixed(m[1]), row_dy = fixed(m[4]);
+  auto row_x = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5);
+  auto row_y = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
   Image out(image.width, image.height, image.channels);
-  int64_t row_x = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5);
-  int64_t row_y = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
-  for (int64_t y = 0; y < out.height; ++y, row_x += fixed(m[1]), row_y += fixed(m[4])) {
-    int64_t from_x = row_x, from_y = row_y;
-    for (int64_t x = 0; x < out.width; ++x, from_x += fixed(m[0]), from_y += fixed(m[3]))
-      if (inside(image, from_x >> 16, from_y >> 16))
-        std::copy_n(image.at(from_x >> 16, from_y >> 16), image.channels, out.at(x, y));
+  uint8_t* to = out.pixels.data();
+  for (int64_t y = 0; y < out.height; ++y, row_x += row_dx, row_y += row_dy) {
+    auto from_x = row_x, from_y = row_y;
+    for (int64_t x = 0; x < out.width; ++x, from_x += dx, from_y += dy, to += out.channels)
+      if (inside(image, from_x >> 16, from_y >> 16)) {
+        const uint8_t* from = image.at(from_x >> 16, from_y >> 16);
+        for (int64_t c = 0; c < out.channels; ++c) to[c] = from[c];
+      }
   }
   return out;
 }

@@ -13,10 +13,10 @@ namespace vitrine {
 
 /// What a checkpoint says about its weights, so that a path alone is enough to use them.
 struct CheckpointInfo {
-  ModelChoice model;
-  Preprocess preprocess;
-  std::vector<std::string> classes;
-  std::string recipe;  // the run's recipe as YAML
+  ModelChoice model{};
+  Preprocess preprocess{};
+  std::vector<std::string> classes{};
+  std::string recipe{};  // the run's recipe as YAML
   int64_t epoch = 0, step = 0;
 };
 

@@ -54,8 +54,9 @@ ConvTokenizerImpl::ConvTokenizerImpl(const CctConfig& c) {
 torch::Tensor ConvTokenizerImpl::forward(const torch::Tensor& x) {
   auto map = x.contiguous(torch::MemoryFormat::ChannelsLast);
   for (const auto& conv : *convs) {
-    map = torch::relu(conv->as<torch::nn::Conv2d>()->forward(map));
-    map = torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1);
+    map = conv->as<torch::nn::Conv2d>()->forward(map);
+    // Pooling first: the same result as after the ReLU, on a quarter of the numbers.
+    map = torch::relu(torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1));
   }
   return map.permute({0, 2, 3, 1}).flatten(1, 2);  // (B, T, C)
 }

@@ -55,7 +55,7 @@ torch::Tensor run_blocks(const torch::nn::ModuleList& blocks, torch::Tensor x, b
   for (const auto& module : *blocks) {
     const auto block = std::dynamic_pointer_cast<EncoderBlockImpl>(module);
     const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
-    x = recompute ? recomputed(forward, x, block->parameters()) : forward(x);
+    x = recompute ? recomputed(forward, x) : forward(x);
   }
   return x;
 }

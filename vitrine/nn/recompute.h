@@ -7,8 +7,9 @@
 namespace vitrine {
 
 /// f(x) without keeping what lies between: the backward pass computes it again, with the same
-/// random numbers. `parameters` are those that f uses.
+/// random numbers, and adds to the gradients of the parameters that f uses. (Where `x` itself
+/// needs no gradient, f runs as it is.)
 torch::Tensor recomputed(const std::function<torch::Tensor(const torch::Tensor&)>& f,
-                         const torch::Tensor& x, std::vector<torch::Tensor> parameters);
+                         const torch::Tensor& x);
 
 }  // namespace vitrine

@@ -3,10 +3,30 @@
 #include <malloc.h>
 #include <torch/torch.h>
 
+#include <future>
 #include <limits>
 #include <thread>
 
 namespace vitrine {
+namespace {
+
+/// OpenMP threads that wait for work spin for milliseconds, which ruins the speed as soon as
+/// anything else wants a core (and costs a fifth of it even on a quiet machine). libgomp spins
+/// only briefly if it manages more threads than there are cores, so an idle team is kept.
+void keep_openmp_from_spinning(int64_t threads) {
+  static const bool once = [threads] {
+    std::thread([threads] {
+#pragma omp parallel num_threads(static_cast<int>(threads))
+      {
+      }
+      std::promise<void>().get_future().wait();
+    }).detach();
+    return true;
+  }();
+  (void)once;
+}
+
+}  // namespace
 
 int64_t set_up_runtime(int64_t threads) {
   // Fresh pages for every tensor cost up to half the speed: keep freed blocks in the heap.
@@ -15,6 +35,7 @@ int64_t set_up_runtime(int64_t threads) {
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   if (threads <= 0) threads = std::max(1u, std::thread::hardware_concurrency());
   torch::set_num_threads(static_cast<int>(threads));
+  if (threads > 1) keep_openmp_from_spinning(threads);
   return threads;
 }
 

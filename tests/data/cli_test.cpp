@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/cli/command.h"
+#include "vitrine/core/image_files.h"
+
+namespace vitrine {
+namespace {
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+Ran run(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int code = cli::run(arguments, {out, err});
+  return {code, out.str(), err.str()};
+}
+
+}  // namespace
+
+TEST(DataCommand, ListsEveryDataSet) {
+  const auto ran = run({"data", "list"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* name : {"cifar10", "fashion_mnist", "folder", "synthetic"})
+    EXPECT_TRUE(test::contains(ran.out, name));
+  const auto first = run({"data", "list", "--json"}).out;
+  EXPECT_EQ(nlohmann::json::parse(first.substr(0, first.find('\n')))["name"], "cifar10");
+}
+
+TEST(DataCommand, DescribesSplitsAndStatistics) {
+  const auto ran = run({"data", "info", "synthetic", "--json", "synthetic.train=100",
+                        "synthetic.classes=4", "validation=0.2"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto info = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(info["splits"]["train"]["pictures"], 80);
+  EXPECT_EQ(info["splits"]["validation"]["pictures"], 20);
+  EXPECT_EQ(info["splits"]["test"]["per_class"], (std::vector<int>{32, 32, 32, 32}));
+  EXPECT_EQ(info["width"], (std::vector<int>{32, 32}));
+  EXPECT_NEAR(info["mean"][0].get<double>(), 0.43, 0.15);
+  EXPECT_TRUE(test::contains(run({"data", "info", "synthetic"}).out, "stripes 9"));
+}
+
+TEST(DataCommand, ShowsPicturesOfAnySizeOnOneSheet) {
+  test::TemporaryFolder folder;
+  for (const char* name : {"cat", "dog"}) {
+    make_folder(folder.path() / "in" / name);
+    write_png(folder.path() / "in" / name / "large.png", Image(500, 300));
+    for (int i = 0; i < 10; ++i)
+      write_png(folder.path() / "in" / name / fmt::format("{}.png", i), Image(20, 30 + i));
+  }
+  const auto sheet = folder / "sheet.png";
+  const auto ran = run({"data", "show", "folder", "folder=" + (folder / "in").string(), "-n", "6",
+                        "--out", sheet.string()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_GT(read_image(sheet).width, 200);
+}
+
+TEST(DataCommand, FailsWithTheRemedy) {
+  test::TemporaryFolder folder;
+  const auto missing = run({"data", "show", "cifar10", "--root", folder.path().string()});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_TRUE(test::contains(missing.err, "vitrine data fetch cifar10"));
+  EXPECT_EQ(run({"data", "info", "cifar11"}).code, 1);
+  EXPECT_EQ(run({"data"}).code, 2);
+  EXPECT_EQ(run({"data", "info"}).code, 2);
+  EXPECT_TRUE(test::contains(run({"data", "info", "synthetic", "validaton=1"}).err, "validation"));
+  EXPECT_TRUE(
+      test::contains(run({"data", "show", "synthetic", "--split", "dev"}).err, "split 'dev'"));
+}
+
+TEST(DataCommand, FetchingWhatIsThereDoesNothing) {
+  const auto ran = run({"data", "fetch", "synthetic"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(test::contains(ran.out, "nothing to fetch"));
+}
+
+}  // namespace vitrine

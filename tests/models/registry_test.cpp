@@ -1,0 +1,152 @@
+#include "vitrine/models/registry.h"
+
+#include <torch/torch.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/models/model.h"
+#include "vitrine/train/optimizer.h"
+
+namespace vitrine {
+namespace {
+
+/// The named model, made small enough to train in a test: the same code, fewer numbers.
+ModelChoice small(const std::string& name) {
+  ModelChoice choice(name);
+  const auto has = [text = to_yaml(choice)](const std::string& key) {
+    return text.find("\n" + key + ":") != std::string::npos;
+  };
+  std::string overrides = "name: " + name + "\nimage: 32\nclasses: 5\n";
+  if (has("patch")) overrides += "patch: 8\n";
+  if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\ndepth: 2\n";
+  for (const auto* key : {"dropout", "attention_dropout", "drop_path"})
+    if (has(key)) overrides += std::string(key) + ": 0\n";
+  Settings::from_text(overrides, "test").read_into(choice);
+  return choice;
+}
+
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+}  // namespace
+
+TEST_P(EveryModel, GivesFiniteOutputOfTheRightShape) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  for (const bool training : {true, false}) {
+    model->train(training);
+    const auto y = model->forward(model->example_input(3));
+    EXPECT_EQ(y.sizes(), (std::vector<int64_t>{3, 5}));
+    EXPECT_TRUE(torch::isfinite(y).all().item<bool>());
+  }
+}
+
+TEST_P(EveryModel, GivesEveryParameterAGradient) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  const auto y = model->forward(model->example_input(4));
+  torch::nn::functional::cross_entropy(y, torch::arange(4)).backward();
+  for (const auto& item : model->named_parameters()) {
+    ASSERT_TRUE(item.value().grad().defined()) << item.key();
+    EXPECT_GT(item.value().grad().abs().sum().item<double>(), 0) << item.key();
+  }
+}
+
+TEST_P(EveryModel, SavesAndLoadsAsItself) {
+  test::TemporaryFolder folder;
+  torch::manual_seed(1);
+  const auto choice = small(GetParam());
+  const auto model = choice.build();
+  model->eval();
+  const auto path = folder / "m.safetensors";
+  save_checkpoint(path, *model, {.model = choice, .classes = {"a", "b", "c", "d", "e"}});
+  const auto loaded = load_checkpoint(path);
+  const auto x = model->example_input(2);
+  EXPECT_TRUE(loaded.model->forward(x).equal(model->forward(x)));
+  EXPECT_EQ(to_yaml(loaded.info.model), to_yaml(choice));
+  EXPECT_EQ(loaded.info.classes.size(), 5u);
+}
+
+TEST_P(EveryModel, LearnsOneBatchByHeart) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  const auto x = model->example_input(5);
+  const auto y = torch::arange(5);
+  NamedTensors parameters;
+  for (const auto& item : model->named_parameters())
+    parameters.emplace_back(item.key(), item.value());
+  Optimizer optimizer({.weight_decay = 0}, parameters);
+  double loss = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto value = torch::nn::functional::cross_entropy(model->forward(x), y);
+    value.backward();
+    optimizer.step(3e-3, 1);
+    optimizer.zero_gradients();
+    loss = value.item<double>();
+    if (loss < 0.02) break;
+  }
+  EXPECT_LT(loss, 0.2);
+}
+
+TEST_P(EveryModel, ConfigSurvivesTheTextRoundTrip) {
+  const ModelChoice choice(GetParam());
+  ModelChoice again;
+  Settings::from_text(to_yaml(choice), "test").read_into(again);
+  EXPECT_EQ(to_yaml(again), to_yaml(choice));
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryModel, testing::ValuesIn(models().names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(Vit, EveryOptionWorks) {
+  for (const auto* options :
+       {"pool: mean", "positions: learned_2d", "positions: sinusoidal", "positions: none",
+        "norm: post", "activation: relu", "{dropout: 0.1, attention_dropout: 0.1, drop_path: 0.2}",
+        "head: token_gelu_norm", "channels: 1"}) {
+    auto choice = small("vit_s16");
+    Settings::from_text(options, "options").read_into(choice);
+    const auto model = choice.build();
+    const auto y = model->forward(model->example_input(2));
+    EXPECT_EQ(y.sizes(), (std::vector<int64_t>{2, 5})) << options;
+    y.sum().backward();
+  }
+}
+
+TEST(Vit, RefusesShapesThatDoNotFit) {
+  const auto message_of = [](const std::string& options) {
+    return test::error_of([&] {
+      ModelChoice choice("vit_ti16");
+      Settings::from_text(options, "r.yaml").read_into(choice);
+      choice.build();
+    });
+  };
+  EXPECT_TRUE(test::contains(message_of("patch: 15"), "patch 15 does not divide image 224"));
+  EXPECT_TRUE(test::contains(message_of("heads: 5"), "dim 192 is not a multiple of heads 5"));
+  EXPECT_TRUE(test::contains(message_of("depth: 0"), "must be positive"));
+  EXPECT_TRUE(test::contains(message_of("haeds: 3"), "did you mean 'heads'?"));
+}
+
+TEST(ResNet, HasAStemForSmallPictures) {
+  ModelChoice choice("resnet18");
+  Settings::from_text("{stem: cifar, image: 32, classes: 10}", "test").read_into(choice);
+  const auto model = choice.build();
+  EXPECT_EQ(model->forward(model->example_input(2)).sizes(), (std::vector<int64_t>{2, 10}));
+  int64_t parameters = 0;
+  for (const auto& p : model->parameters()) parameters += p.numel();
+  EXPECT_EQ(parameters, 11173962);
+}
+
+TEST(Checkpoint, OfAnotherModelIsRefusedWithTheWeightsName) {
+  test::TemporaryFolder folder;
+  const auto choice = small("vit_ti16");
+  const auto path = folder / "m.safetensors";
+  save_checkpoint(path, *choice.build(), {.model = choice});
+  auto other = small("cct_2_3x2").build();
+  const auto message =
+      test::error_of([&] { set_weights(*other, load_safetensors(path), path.string()); });
+  EXPECT_TRUE(test::contains(message, "it belongs to another model"));
+  EXPECT_TRUE(test::contains(message, path.string()));
+}
+
+}  // namespace vitrine

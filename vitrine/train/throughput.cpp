@@ -1,0 +1,76 @@
+#include "vitrine/train/throughput.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "vitrine/models/model.h"
+#include "vitrine/train/objective.h"
+#include "vitrine/train/optimizer.h"
+
+namespace vitrine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Throughput repeat(const std::function<void()>& step, double seconds) {
+  constexpr int kWarmUp = 2, kFewest = 5;
+  for (int i = 0; i < kWarmUp; ++i) step();
+  std::vector<double> times;
+  const auto start = Clock::now();
+  while (times.size() < kFewest || seconds_since(start) < seconds) {
+    const auto began = Clock::now();
+    step();
+    times.push_back(1e3 * seconds_since(began));
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return {times[times.size() / 2], static_cast<int64_t>(times.size())};
+}
+
+}  // namespace
+
+Throughput measure_training(Model& model, const ThroughputOptions& o) {
+  const torch::Device device(o.device);
+  model.to(device);
+  model.train();
+  NamedTensors parameters;
+  for (const auto& item : model.named_parameters())
+    parameters.emplace_back(item.key(), item.value());
+  Optimizer optimizer({}, parameters);
+  const Classification objective(/*label_smoothing=*/0);
+  const auto inputs = model.example_input(o.batch).to(device);
+  const auto targets =
+      torch::randint(model.image_shape().classes, {o.batch}, torch::kLong).to(device);
+  return repeat(
+      [&] {
+        objective.loss(model.forward(inputs), targets).backward();
+        optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
+        optimizer.zero_gradients();
+      },
+      o.seconds);
+}
+
+Throughput measure_inference(Model& model, const ThroughputOptions& o) {
+  const torch::NoGradGuard no_grad;
+  const torch::Device device(o.device);
+  model.to(device);
+  model.eval();
+  const auto inputs = model.example_input(o.batch).to(device);
+  return repeat([&] { model.forward(inputs); }, o.seconds);
+}
+
+double measure_sgemm_peak() {
+  constexpr int64_t n = 1536;
+  const auto a = torch::randn({n, n}), b = torch::randn({n, n});
+  auto c = torch::empty({n, n});
+  const auto best = repeat([&] { torch::mm_out(c, a, b); }, /*seconds=*/1);
+  return 2.0 * n * n * n / (best.milliseconds * 1e6);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vitrine {
+
+class Model;
+
+struct ThroughputOptions {
+  int64_t batch = 32;
+  double seconds = 5;  // measured for about this long, after warming up
+  std::string device = "cpu";
+};
+
+struct Throughput {
+  double milliseconds = 0;  // median time of a step
+  int64_t steps = 0;        // that were timed
+};
+
+/// A training step on random data: forward, cross-entropy, backward, AdamW.
+Throughput measure_training(Model& model, const ThroughputOptions& options);
+
+/// A forward pass on random data, without gradients.
+Throughput measure_inference(Model& model, const ThroughputOptions& options);
+
+/// GFLOP/s of a large square float matrix product: what this machine can reach.
+double measure_sgemm_peak();
+
+}  // namespace vitrine
