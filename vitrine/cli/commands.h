@@ -5,6 +5,7 @@
 namespace vitrine::cli {
 
 // One per file of this folder.
+Command bench_command();
 Command data_command();
 Command eval_command();
 Command explain_command();

@@ -49,18 +49,13 @@ int run_eval(const EvalOptions& o, Streams streams) {
         o.model);
   const ImageBatches batches(data, info.preprocess, {}, seed);
   ConfusionMatrix matrix(info.classes);
-  const auto count = [&](const torch::Tensor& output, const torch::Tensor& targets) {
-    const auto predicted = output.argmax(1).cpu(), truth = targets.cpu();
-    for (int64_t i = 0; i < truth.size(0); ++i)
-      matrix.add(truth[i].item<int64_t>(), predicted[i].item<int64_t>());
-  };
   model->to(device);
-  const auto scores = evaluate(*model, batches, Classification(/*label_smoothing=*/0),
-                               {.batch = recipe.data.batch,
-                                .workers = recipe.data.workers,
-                                .device = device,
-                                .label = o.split,
-                                .on_batch = count});
+  const auto scores = evaluate_classes(*model, batches,
+                                       {.batch = recipe.data.batch,
+                                        .workers = recipe.data.workers,
+                                        .device = device,
+                                        .label = o.split},
+                                       matrix);
   if (o.json) {
     const ordered_json json = {{"model", o.model},
                                {"dataset", recipe.data.dataset},

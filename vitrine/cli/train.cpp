@@ -4,7 +4,12 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/infer/device.h"
+#include "vitrine/inspect/summary.h"
+#include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
+#include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
 
@@ -20,15 +25,47 @@ struct TrainOptions {
   int64_t threads = 0;
 };
 
-int train_in(RunFolder folder, const Recipe& recipe, const TrainOptions& o, int64_t threads,
+/// Scores the best checkpoint on the test part and leaves the report in the run folder.
+void test_best(const RunFolder& folder, const Recipe& recipe, const Splits& data,
+               const torch::Device& device, Streams s) {
+  const auto [model, info] = load_checkpoint(folder.best());
+  model->to(device);
+  ConfusionMatrix matrix(data.classes);
+  const auto scores = evaluate_classes(*model, *data.test,
+                                       {.batch = recipe.data.batch,
+                                        .workers = recipe.data.workers,
+                                        .device = device,
+                                        .label = "test"},
+                                       matrix);
+  write_test_report(
+      folder,
+      {"test", info.epoch, info.step, {{"loss", scores.loss()}, {"accuracy", matrix.accuracy()}}},
+      matrix);
+  s.err << fmt::format("test accuracy {:.2f} % (loss {:.4f}) with the weights of epoch {}\n",
+                       100 * matrix.accuracy(), scores.loss(), info.epoch);
+}
+
+int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& o, int64_t threads,
              std::shared_ptr<Model> model, const Splits& data, Streams s) {
   const bool resume = !o.resume.empty();
   s.err << (resume ? "resume " : "run folder ") << folder.path().string() << '\n';
-  const auto result = train({recipe, folder, resume, o.device, threads}, std::move(model), data);
+  std::optional<RunRecords> records;
+  const auto result = train({.recipe = recipe,
+                             .folder = folder,
+                             .resume = resume,
+                             .device = o.device,
+                             .threads = threads,
+                             .on_start = [&] { records.emplace(folder); },
+                             .on_metrics = [&](const MetricsLine& line) { records->add(line); }},
+                            std::move(model), data);
   if (result.end == TrainEnd::Interrupted) {
     s.err << "interrupted; go on with: vitrine train --resume " << folder.path().string() << '\n';
     return 1;
   }
+  s.err << fmt::format("{} after {} epochs, {} steps, {}\n",
+                       result.end == TrainEnd::StoppedEarly ? "stopped early" : "done",
+                       result.epochs, result.steps, duration_text(result.seconds));
+  test_best(folder, recipe, data, open_device(o.device), s);
   s.out << folder.path().string() << '\n';
   return 0;
 }
@@ -48,7 +85,11 @@ int run_train(const TrainOptions& o, Streams s) {
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   auto model = build_for_training(recipe, data);
   const auto folder = resume ? *stored : RunFolder::create(o.out, recipe.name);
-  if (!resume) write_file_atomically(folder.recipe(), to_yaml(recipe));
+  if (!resume) {
+    write_file_atomically(folder.recipe(), to_yaml(recipe));
+    write_file_atomically(folder.path() / "model_summary.txt",
+                          summary_text(recipe.model.name(), summarise(recipe.model)));
+  }
   return train_in(folder, recipe, o, threads, std::move(model), data, s);
 }
 

@@ -16,9 +16,8 @@ namespace {
 void keep_openmp_from_spinning(int64_t threads) {
   static const bool once = [threads] {
     std::thread([threads] {
-#pragma omp parallel num_threads(static_cast<int>(threads))
-      {
-      }
+#pragma omp parallel num_threads(static_cast <int>(threads))
+      {}
       std::promise<void>().get_future().wait();
     }).detach();
     return true;

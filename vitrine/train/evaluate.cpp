@@ -73,4 +73,14 @@ Averages evaluate(Model& model, const BatchSource& source, const Objective& obje
   return averages;
 }
 
+Averages evaluate_classes(Model& model, const BatchSource& source, EvaluateOptions options,
+                          ConfusionMatrix& matrix) {
+  options.on_batch = [&](const torch::Tensor& output, const torch::Tensor& targets) {
+    const auto predicted = output.argmax(1).cpu(), truth = targets.cpu();
+    for (int64_t i = 0; i < truth.size(0); ++i)
+      matrix.add(truth[i].item<int64_t>(), predicted[i].item<int64_t>());
+  };
+  return evaluate(model, source, Classification(/*label_smoothing=*/0), options);
+}
+
 }  // namespace vitrine

@@ -8,6 +8,7 @@
 
 #include "vitrine/data/batch.h"
 #include "vitrine/train/objective.h"
+#include "vitrine/train/report.h"
 
 namespace vitrine {
 
@@ -46,5 +47,9 @@ struct EvaluateOptions {
 /// Runs the model over all examples, without augmentation and without gradients.
 Averages evaluate(Model& model, const BatchSource& source, const Objective& objective,
                   const EvaluateOptions& options);
+
+/// The same for classes, counting every answer in `matrix`.
+Averages evaluate_classes(Model& model, const BatchSource& source, EvaluateOptions options,
+                          ConfusionMatrix& matrix);
 
 }  // namespace vitrine

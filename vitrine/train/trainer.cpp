@@ -81,6 +81,7 @@ class Training {
       metrics_.emplace(request.folder.metrics(), /*keep_bytes=*/0);
     }
     position_.threads = request.threads;
+    if (request.on_start) request.on_start();
   }
 
   TrainResult run() {

@@ -11,11 +11,13 @@
 namespace vitrine {
 
 struct TrainRequest {
-  Recipe recipe;
-  RunFolder folder;
+  const Recipe& recipe;
+  const RunFolder& folder;
   bool resume = false;
   std::string device = "cpu";
   int64_t threads = 0;
+  /// Called once metrics.jsonl stands where the run starts.
+  std::function<void()> on_start = {};
   /// Called with each line that is added to metrics.jsonl.
   std::function<void(const MetricsLine&)> on_metrics = {};
 };

@@ -1,0 +1,34 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/small_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/image_files.h"
+#include "vitrine/data/process.h"
+
+namespace vitrine {
+
+TEST(Install, TheExampleBuildsAgainstTheInstalledCopyAndNamesAPicture) {
+  test::TemporaryFolder folder;
+  const auto must = [&](const std::vector<std::string>& command) {
+    const auto result = run_process(command, folder.path());
+    EXPECT_EQ(result.status, 0) << command[0] << ": " << result.output;
+    return result.output;
+  };
+  const auto prefix = (folder / "prefix").string(), build = (folder / "build").string();
+  must({VITRINE_CMAKE, "--install", VITRINE_BUILD_DIR, "--prefix", prefix});
+  must({VITRINE_CMAKE, "-S", VITRINE_SOURCE_DIR "/examples", "-B", build, "-G", "Ninja",
+        "-DCMAKE_PREFIX_PATH=" + prefix});
+  must({VITRINE_CMAKE, "--build", build});
+
+  test::save_small_checkpoint(folder / "m.safetensors", "vit_ti16", test::kSmallVit);
+  write_png(folder / "p.png", Image(20, 20));
+  const auto answer = must({build + "/classify", "m.safetensors", "p.png"});
+  EXPECT_TRUE(test::contains(answer, "%"));
+  EXPECT_EQ(std::count(answer.begin(), answer.end(), '\n'), 4) << answer;  // it knows four classes
+  EXPECT_NE(run_process({build + "/classify", "m.safetensors", "none.png"}, folder.path()).status,
+            0);
+  EXPECT_TRUE(test::contains(must({prefix + "/bin/vitrine", "--help"}), "train"));
+}
+
+}  // namespace vitrine

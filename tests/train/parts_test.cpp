@@ -1,0 +1,138 @@
+// Schedules, optimizers, objective and metrics on their own.
+#include <torch/torch.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/metrics.h"
+#include "vitrine/train/objective.h"
+#include "vitrine/train/optimizer.h"
+#include "vitrine/train/schedule.h"
+
+namespace vitrine {
+
+TEST(Schedule, WarmUpRisesLinearlyThenCosineFalls) {
+  const ScheduleConfig c{.kind = ScheduleKind::Cosine, .warmup_epochs = 2, .final_share = 0.1};
+  const auto at = [&](int64_t step) { return schedule_factor(c, step, 100, 10); };
+  EXPECT_DOUBLE_EQ(at(0), 0.05);
+  EXPECT_DOUBLE_EQ(at(9), 0.5);
+  EXPECT_DOUBLE_EQ(at(20), 1);
+  EXPECT_DOUBLE_EQ(at(60), 0.55);
+  EXPECT_DOUBLE_EQ(at(100), 0.1);
+}
+
+TEST(Schedule, StepDropsAndConstantStays) {
+  const ScheduleConfig step{.kind = ScheduleKind::Step, .step_epochs = 3, .step_factor = 0.5};
+  EXPECT_DOUBLE_EQ(schedule_factor(step, 29, 100, 10), 1);
+  EXPECT_DOUBLE_EQ(schedule_factor(step, 30, 100, 10), 0.5);
+  EXPECT_DOUBLE_EQ(schedule_factor(step, 60, 100, 10), 0.25);
+  EXPECT_DOUBLE_EQ(schedule_factor({.kind = ScheduleKind::Constant}, 77, 100, 10), 1);
+}
+
+TEST(Schedule, OneCycleEqualsTorchs) {
+  // torch.optim.lr_scheduler.OneCycleLR(max_lr=1, total_steps=101, pct_start=0.3, div_factor=25,
+  // final_div_factor=1e4) peaks after 30 % and starts at 1 / 25.
+  const ScheduleConfig c{.kind = ScheduleKind::OneCycle, .rise = 0.3, .start_share = 0.04};
+  EXPECT_DOUBLE_EQ(schedule_factor(c, 0, 100, 10), 0.04);
+  EXPECT_DOUBLE_EQ(schedule_factor(c, 15, 100, 10), 0.52);
+  EXPECT_DOUBLE_EQ(schedule_factor(c, 30, 100, 10), 1);
+  EXPECT_NEAR(schedule_factor(c, 65, 100, 10), 0.5, 1e-12);
+  EXPECT_NEAR(schedule_factor(c, 100, 100, 10), 0, 1e-12);
+}
+
+namespace {
+
+/// Five steps of ours and torch's on the same problem; the parameters must agree.
+template <typename TorchOptimizer, typename Options>
+void expect_same_as_torch(const OptimizerConfig& config, const Options& options) {
+  torch::manual_seed(1);
+  auto ours = torch::randn({5, 7}).requires_grad_(true);
+  auto theirs = ours.detach().clone().requires_grad_(true);
+  const auto target = torch::randn({5, 7});
+  Optimizer optimizer(config, {{"w", ours}});
+  TorchOptimizer reference({theirs}, options);
+  for (int i = 0; i < 5; ++i) {
+    (ours - target).pow(4).sum().backward();
+    optimizer.step(config.lr, 1);
+    optimizer.zero_gradients();
+    reference.zero_grad();
+    (theirs - target).pow(4).sum().backward();
+    reference.step();
+  }
+  EXPECT_TRUE(torch::allclose(ours, theirs, 1e-5, 1e-6));
+}
+
+}  // namespace
+
+TEST(Optimizer, EqualsTorchs) {
+  expect_same_as_torch<torch::optim::AdamW>(
+      {.kind = OptimizerKind::AdamW, .lr = 0.1, .weight_decay = 0.3},
+      torch::optim::AdamWOptions(0.1).weight_decay(0.3));
+  expect_same_as_torch<torch::optim::Adam>(
+      {.kind = OptimizerKind::Adam, .lr = 0.1, .weight_decay = 0.3},
+      torch::optim::AdamOptions(0.1).weight_decay(0.3));
+  expect_same_as_torch<torch::optim::SGD>(
+      {.kind = OptimizerKind::Sgd, .lr = 1e-3, .weight_decay = 0.3, .momentum = 0.8},
+      torch::optim::SGDOptions(1e-3).weight_decay(0.3).momentum(0.8));
+}
+
+TEST(Optimizer, DecaysMatricesButNotNormsBiasesTokensAndPositions) {
+  NamedTensors parameters;
+  for (const auto* name : {"fc.weight", "patch_embed.proj.weight", "norm.weight", "fc.bias",
+                           "cls_token", "positions.pos_embed"}) {
+    const std::string n = name;
+    const bool vector = n == "norm.weight" || n == "fc.bias";
+    parameters.emplace_back(n, vector ? torch::ones({4}) : torch::ones({1, 2, 2}));
+    parameters.back().second.requires_grad_(true).mutable_grad() =
+        torch::zeros_like(parameters.back().second);
+  }
+  Optimizer optimizer({.lr = 0.1, .weight_decay = 0.5}, parameters);
+  optimizer.step(0.1, 1);
+  for (const auto& [name, p] : parameters) {
+    const bool decayed = p.flatten()[0].item<double>() < 1;
+    EXPECT_EQ(decayed, name == "fc.weight" || name == "patch_embed.proj.weight") << name;
+  }
+}
+
+TEST(Classification, LabelSmoothingIsTheFormulaAndSharesAreAccepted) {
+  const auto output = torch::tensor({{2.0, 0.0, -1.0}});
+  const auto log_p = output.log_softmax(1);
+  const auto target = torch::tensor({0});
+  const auto smooth = Classification(0.3).loss(output, target).item<double>();
+  const auto expected = -(0.8 * log_p[0][0] + 0.1 * log_p[0][1] + 0.1 * log_p[0][2]);
+  EXPECT_NEAR(smooth, expected.item<double>(), 1e-6);
+  const auto shares = torch::tensor({{0.25, 0.0, 0.75}});
+  EXPECT_NEAR(Classification(0).loss(output, shares).item<double>(),
+              -(0.25 * log_p[0][0] + 0.75 * log_p[0][2]).item<double>(), 1e-6);
+  EXPECT_EQ(Classification(0).measure(output, shares)[0].second, 0);
+  EXPECT_EQ(Classification(0).measure(output, target)[0].second, 1);
+}
+
+TEST(Averages, WeighByExamplesAndSurviveStoring) {
+  Averages a;
+  a.add(1.0, {{"accuracy", 3}}, 3);
+  a.add(2.0, {{"accuracy", 0}}, 1);
+  const auto b = Averages::restored(a.sums(), a.names());
+  EXPECT_DOUBLE_EQ(b.loss(), 1.25);
+  EXPECT_DOUBLE_EQ(b.mean("accuracy"), 0.75);
+  EXPECT_EQ(b.examples(), 4);
+}
+
+TEST(Metrics, GoOnBehindWhatIsKeptAndSkipAnIncompleteLine) {
+  test::TemporaryFolder folder;
+  const auto path = folder / "metrics.jsonl";
+  MetricsFile file(path, 0);
+  file.add({"step", 1, 20, {{"loss", 2.5}}});
+  const auto kept = file.bytes();
+  file.add({"step", 1, 40, {{"loss", 2.0}}});
+  MetricsFile resumed(path, kept);
+  resumed.add({"step", 1, 40, {{"loss", 1.5}}});
+  write_file_atomically(path, read_file(path) + "{\"kind\":\"st");
+  const auto lines = read_metrics(path);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1].step, 40);
+  EXPECT_DOUBLE_EQ(lines[1].value("loss"), 1.5);
+  EXPECT_TRUE(std::isnan(lines[1].value("none")));
+}
+
+}  // namespace vitrine

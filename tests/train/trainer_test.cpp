@@ -1,0 +1,160 @@
+#include "vitrine/train/trainer.h"
+
+#include <torch/torch.h>
+
+#include "tests/support/command.h"
+#include "tests/support/errors.h"
+#include "tests/support/training.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/models/model.h"
+
+namespace vitrine {
+namespace {
+
+class Training : public testing::Test {
+ protected:
+  TrainResult run(const std::vector<std::string>& overrides, const std::string& out = "runs") {
+    auto settings = Settings::from_text(test::small_recipe(), "small.yaml");
+    for (const auto& o : overrides) settings.override_with(o);
+    Recipe recipe;
+    settings.read_into(recipe);
+    recipe.validate();
+    recipe.data = resolved(recipe.data);
+    const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
+    const auto folder = RunFolder::create(folder_ / out, recipe.name);
+    path_ = folder.path();
+    return train({.recipe = recipe, .folder = folder}, build_for_training(recipe, data), data);
+  }
+  fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
+
+  test::TemporaryFolder folder_;
+  fs::path path_;
+};
+
+/// Overrides under which two ways of computing the same thing can be compared.
+std::vector<std::string> plain(std::vector<std::string> more) {
+  for (const auto* o :
+       {"model.dropout=0", "model.attention_dropout=0", "model.drop_path=0", "data.augment.mixup=0",
+        "train.ema=0", "train.epochs=1", "data.synthetic.train=142"})  // leaves 128 to train with
+    more.emplace_back(o);
+  return more;
+}
+
+}  // namespace
+
+TEST_F(Training, LearnsTheSyntheticClasses) {
+  const auto result = run({"train.epochs=10"});
+  EXPECT_EQ(result.end, TrainEnd::Finished);
+  EXPECT_GT(result.best, 0.8);
+  const auto lines = read_metrics(path_ / "metrics.jsonl");
+  EXPECT_EQ(
+      std::count_if(lines.begin(), lines.end(), [](const auto& l) { return l.kind == "epoch"; }),
+      10);
+  EXPECT_LT(lines.back().value("train_loss"), lines[1].value("loss"));
+}
+
+TEST_F(Training, SameSeedGivesTheSameBitsAndAnotherSeedOthers) {
+  run({"train.epochs=1"}, "a");
+  const auto a = last();
+  run({"train.epochs=1"}, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+  run({"train.epochs=1", "seed=4"}, "c");
+  EXPECT_FALSE(test::same_tensors(a, last()));
+}
+
+TEST_F(Training, AccumulationEqualsTheLargerBatch) {
+  run(plain({"data.batch=32"}), "a");
+  const auto a = load_safetensors(last());
+  run(plain({"data.batch=16", "train.accumulate=2"}), "b");
+  const auto b = load_safetensors(last());
+  for (const auto& [name, tensor] : a.tensors)
+    EXPECT_TRUE(torch::allclose(tensor, *b.find(name), 1e-3, 1e-4)) << name;
+}
+
+TEST_F(Training, RecomputationGivesTheSameBits) {
+  run({"train.epochs=1"}, "a");
+  const auto a = last();
+  run({"train.epochs=1", "train.recompute=true"}, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+}
+
+TEST_F(Training, AverageWeightsAreThoseThatAreSaved) {
+  run({"train.epochs=2"});
+  const auto state = load_safetensors(path_ / "checkpoints" / "resume.safetensors");
+  const auto saved = load_safetensors(last());
+  for (const auto& [name, tensor] : saved.tensors) {
+    EXPECT_TRUE(tensor.equal(*state.find("average." + name))) << name;
+    EXPECT_FALSE(tensor.equal(*state.find("model." + name))) << name;
+  }
+}
+
+TEST_F(Training, EveryOptimizerAndScheduleLearns) {
+  for (const auto* kind : {"sgd", "adam", "adamw"}) {
+    const auto lr =
+        std::string(kind) == "sgd" ? "train.optimizer.lr=0.05" : "train.optimizer.lr=3e-3";
+    EXPECT_GT(run({std::string("train.optimizer.kind=") + kind, lr, "train.epochs=3"}).best, 0.3)
+        << kind;
+  }
+  for (const auto* kind : {"constant", "step", "cosine", "one_cycle"})
+    EXPECT_GT(run({std::string("train.schedule.kind=") + kind, "train.epochs=3"}).best, 0.3)
+        << kind;
+}
+
+TEST_F(Training, BFloat16Learns) {
+  EXPECT_GT(run({"train.precision=bf16", "train.epochs=3"}).best, 0.3);
+}
+
+TEST_F(Training, StopsEarlyWithoutProgress) {
+  const auto result = run({"train.optimizer.lr=1e-12", "train.patience=2", "train.epochs=50"});
+  EXPECT_EQ(result.end, TrainEnd::StoppedEarly);
+  EXPECT_LE(result.epochs, 6);
+}
+
+TEST_F(Training, ALossThatIsNotFiniteStopsWithStepCheckpointAndCauses) {
+  const auto message = test::error_of([&] {
+    run({"train.optimizer.lr=1e30", "train.clip=0", "train.schedule.kind=constant"});
+  });
+  for (const auto* part : {"at step ", "Last good checkpoint: ", "learning rate is too high",
+                           "train.clip=1", "train.optimizer.lr="})
+    EXPECT_TRUE(test::contains(message, part));
+}
+
+TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { run({"model.classes=7"}); }), "set model.classes=4"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { run({"model.image=32"}); }), "data.image=32"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { run({"model.channels=1"}); }), "model.channels=3"));
+}
+
+TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
+  write_file_atomically(folder_ / "small.yaml", test::small_recipe());
+  const auto outcome = test::run_command({"train", folder_ / "small.yaml", "train.epochs=2",
+                                          "--out", folder_ / "out", "--threads", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto run = test::only_run(folder_ / "out");
+  EXPECT_EQ(outcome.out, run.string() + "\n");
+  for (const auto* name :
+       {"recipe.yaml", "model_summary.txt", "metrics.jsonl", "curves.png", "curves.svg",
+        "classification_report.txt", "confusion_matrix.png", "checkpoints/last.safetensors",
+        "checkpoints/best.safetensors", "checkpoints/resume.safetensors"})
+    EXPECT_GT(fs::file_size(run / name), 0u) << name;
+  bool events = false;
+  for (const auto& entry : fs::directory_iterator(run))
+    events |= entry.path().filename().string().starts_with("events.out.tfevents");
+  EXPECT_TRUE(events);
+  EXPECT_EQ(read_metrics(run / "metrics.jsonl").back().kind, "test");
+  EXPECT_EQ(test::run_command({"eval", run.string()}).code, 0);
+}
+
+TEST_F(Training, ABadRecipeLeavesNothingBehind) {
+  write_file_atomically(folder_ / "bad.yaml", test::small_recipe() + "  epohcs: 4\n");
+  const auto outcome = test::run_command({"train", folder_ / "bad.yaml", "--out", folder_ / "out"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(test::contains(outcome.err, "unknown key 'train.epohcs'; did you mean 'epochs'?"));
+  EXPECT_TRUE(test::contains(outcome.err, "bad.yaml:18"));
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
+}  // namespace vitrine

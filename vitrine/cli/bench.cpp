@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+
+#include "vitrine/cli/commands.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/infer/device.h"
+#include "vitrine/inspect/summary.h"
+#include "vitrine/models/model.h"
+#include "vitrine/ops/runtime.h"
+#include "vitrine/train/throughput.h"
+
+namespace vitrine::cli {
+namespace {
+
+struct BenchOptions {
+  std::string model = "vit_c10_small";
+  std::vector<std::string> overrides;
+  int64_t batch = 32;
+  int64_t image = 0;
+  double seconds = 5;
+  std::string device = "cpu";
+  int64_t threads = 0;
+  bool json = false;
+};
+
+// A backward pass costs two products for each one of the forward pass; a multiply-add is 2 FLOP.
+constexpr double kTrainFlops = 6, kInferFlops = 2;
+
+int run_bench(const BenchOptions& o, bool training, Streams s) {
+  auto settings = Settings::from_text("name: " + o.model, "bench");
+  if (o.image > 0) settings.override_with("image=" + std::to_string(o.image));
+  for (const auto& assignment : o.overrides) settings.override_with(assignment);
+  ModelChoice choice;
+  settings.read_into(choice);
+  const auto threads = set_up_runtime(o.threads);
+  open_device(o.device);
+  const auto model = choice.build();
+  const ThroughputOptions options{o.batch, o.seconds, o.device};
+  const double peak = measure_sgemm_peak();
+  const auto measured =
+      training ? measure_training(*model, options) : measure_inference(*model, options);
+  const double images = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
+  const double gflops = 1e-9 * images * (training ? kTrainFlops : kInferFlops) *
+                        static_cast<double>(summarise(choice).multiply_adds);
+  if (o.json) {
+    s.out << nlohmann::ordered_json{{"bench", training ? "train" : "infer"},
+                                    {"model", o.model},
+                                    {"batch", o.batch},
+                                    {"image", model->image_shape().image},
+                                    {"threads", threads},
+                                    {"device", o.device},
+                                    {"ms_per_step", measured.milliseconds},
+                                    {"steps", measured.steps},
+                                    {"images_per_second", images},
+                                    {"gflops", gflops},
+                                    {"sgemm_gflops", peak},
+                                    {"share_of_sgemm", gflops / peak}}
+                 .dump()
+          << '\n';
+    return 0;
+  }
+  s.out << fmt::format(
+      "{} {}, batch {}, image {}, {} threads, {}\n"
+      "  {:.1f} ms per step (median of {})\n"
+      "  {:.1f} images/s\n"
+      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n",
+      training ? "train" : "infer", o.model, o.batch, model->image_shape().image, threads, o.device,
+      measured.milliseconds, measured.steps, images, gflops, 100 * gflops / peak, peak);
+  return 0;
+}
+
+/// Declares `bench train` or `bench infer`; whichever was given runs.
+void add_kind(CLI::App& app, const char* name, const char* help, std::shared_ptr<BenchOptions> o) {
+  auto* sub = app.add_subcommand(name, help);
+  sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
+  sub->add_option("--batch", o->batch, "pictures per step")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--image", o->image, "side of the picture; 0 = the model's own")
+      ->capture_default_str();
+  sub->add_option("--seconds", o->seconds, "how long to measure")->capture_default_str();
+  sub->add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+  sub->add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+  sub->add_flag("--json", o->json, "one JSON object");
+  sub->add_option("overrides", o->overrides, "key=value of the model, such as depth=6");
+}
+
+}  // namespace
+
+Command bench_command() {
+  return {"bench", "speed of training or inference, beside the machine's limit", [](CLI::App& app) {
+            auto o = std::make_shared<BenchOptions>();
+            app.require_subcommand(1);
+            add_kind(app, "train", "forward, backward and AdamW on random data", o);
+            add_kind(app, "infer", "forward on random data", o);
+            return [o, &app](Streams s) { return run_bench(*o, app.got_subcommand("train"), s); };
+          }};
+}
+
+}  // namespace vitrine::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/metrics.h"
+#include "vitrine/train/report.h"
+#include "vitrine/train/run_folder.h"
+#include "vitrine/train/tensorboard.h"
+
+namespace vitrine {
+
+/// What people look at in a run folder while the run goes on: the TensorBoard event file and the
+/// curves. Both come from metrics.jsonl, so a resumed run's show no seam.
+class RunRecords {
+ public:
+  /// Writes the event file anew from what metrics.jsonl holds already.
+  explicit RunRecords(const RunFolder& folder);
+  /// Takes note of a line that was just added to metrics.jsonl.
+  void add(const MetricsLine& line);
+
+ private:
+  RunFolder folder_;
+  EventWriter events_;
+};
+
+/// curves.png and curves.svg: loss and accuracy over the epochs.
+void write_curves(const RunFolder& folder);
+
+/// classification_report.txt, confusion_matrix.png and .svg, and a "test" line in metrics.jsonl.
+void write_test_report(const RunFolder& folder, const MetricsLine& scores,
+                       const ConfusionMatrix& matrix);
+
+}  // namespace vitrine
