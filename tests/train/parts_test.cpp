@@ -29,15 +29,14 @@ TEST(Schedule, StepDropsAndConstantStays) {
   EXPECT_DOUBLE_EQ(schedule_factor({.kind = ScheduleKind::Constant}, 77, 100, 10), 1);
 }
 
-TEST(Schedule, OneCycleEqualsTorchs) {
-  // torch.optim.lr_scheduler.OneCycleLR(max_lr=1, total_steps=101, pct_start=0.3, div_factor=25,
-  // final_div_factor=1e4) peaks after 30 % and starts at 1 / 25.
+TEST(Schedule, OneCycleRisesThenFallsAlongHalfCosines) {
   const ScheduleConfig c{.kind = ScheduleKind::OneCycle, .rise = 0.3, .start_share = 0.04};
-  EXPECT_DOUBLE_EQ(schedule_factor(c, 0, 100, 10), 0.04);
-  EXPECT_DOUBLE_EQ(schedule_factor(c, 15, 100, 10), 0.52);
-  EXPECT_DOUBLE_EQ(schedule_factor(c, 30, 100, 10), 1);
-  EXPECT_NEAR(schedule_factor(c, 65, 100, 10), 0.5, 1e-12);
-  EXPECT_NEAR(schedule_factor(c, 100, 100, 10), 0, 1e-12);
+  const auto at = [&](int64_t step) { return schedule_factor(c, step, 100, 10); };
+  EXPECT_NEAR(at(0), 0.04, 1e-12);
+  EXPECT_NEAR(at(15), 0.52, 1e-12);
+  EXPECT_NEAR(at(30), 1, 1e-12);
+  EXPECT_NEAR(at(65), 0.5, 1e-12);
+  EXPECT_NEAR(at(100), 0, 1e-12);
 }
 
 namespace {
@@ -59,7 +58,7 @@ void expect_same_as_torch(const OptimizerConfig& config, const Options& options)
     (theirs - target).pow(4).sum().backward();
     reference.step();
   }
-  EXPECT_TRUE(torch::allclose(ours, theirs, 1e-5, 1e-6));
+  EXPECT_LT((ours - theirs).abs().max().item<double>(), 1e-5);
 }
 
 }  // namespace

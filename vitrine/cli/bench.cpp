@@ -5,6 +5,7 @@
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
+#include "vitrine/models/registry.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/throughput.h"
 

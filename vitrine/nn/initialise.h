@@ -4,8 +4,8 @@
 
 namespace vitrine {
 
-/// The usual start of vision transformers: linear weights from a normal of std 0.02 cut at two
-/// deviations, biases 0; convolutions by He's rule; norms 1 and 0.
+/// The start of the ViT paper's code: linear weights by Xavier's uniform rule, biases 0;
+/// convolutions by He's rule; norms 1 and 0.
 void initialise_transformer(torch::nn::Module& module);
 
 }  // namespace vitrine
