@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup build test test-slow demo bench format clean
+.PHONY: setup build test test-slow demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
@@ -16,6 +16,9 @@ test-slow: build
 
 demo: build
 	@tools/demo.sh
+
+bench-peers: build
+	@bench/peers/compare.sh
 
 format:
 	@clang-format -i $$(git ls-files '*.h' '*.cpp')

@@ -39,7 +39,7 @@ function(vitrine_library)
                                             $<INSTALL_INTERFACE:include>)
   target_link_libraries(vitrine
     PUBLIC fmt::fmt
-    PRIVATE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX Threads::Threads spdlog::spdlog yaml-cpp
+    PRIVATE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX Threads::Threads yaml-cpp
             PNG::PNG JPEG::JPEG CURL::libcurl LibArchive::LibArchive OpenSSL::Crypto ZLIB::ZLIB
             PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH
             PkgConfig::ISAL protobuf::libprotobuf)

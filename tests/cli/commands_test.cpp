@@ -37,6 +37,21 @@ TEST(Recipes, EveryOneReadsFitsItsModelAndSurvivesTheRoundTrip) {
   EXPECT_GE(count, 3);
 }
 
+TEST(Recipes, EveryKeyIsDocumented) {
+  const auto page = read_file(VITRINE_SOURCE_DIR "/docs/recipes.md");
+  for (const auto* model : {"vit_b16", "cct_2_3x2", "resnet18"}) {
+    Recipe recipe;
+    recipe.model.choose(model);
+    std::istringstream rows(to_markdown(recipe));
+    for (std::string row; std::getline(rows, row);) {
+      if (!row.starts_with("| `")) continue;
+      const auto key = row.substr(2, row.find('`', 3) - 1);  // with its backticks
+      const bool is_group = row.find("` |  |") != std::string::npos;
+      if (!is_group) EXPECT_TRUE(test::contains(page, key)) << model;
+    }
+  }
+}
+
 TEST(Bench, PrintsTimesAndTheMachinesLimit) {
   for (const auto* kind : {"train", "infer"}) {
     const auto outcome = test::run_command({"bench", kind, "--model", "cct_2_3x2", "--batch", "2",

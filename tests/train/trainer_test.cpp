@@ -24,7 +24,9 @@ class Training : public testing::Test {
     const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
     const auto folder = RunFolder::create(folder_ / out, recipe.name);
     path_ = folder.path();
-    return train({.recipe = recipe, .folder = folder}, build_for_training(recipe, data), data);
+    const Classification objective(recipe.train.label_smoothing);
+    return train({.recipe = recipe, .folder = folder, .objective = objective},
+                 build_for_training(recipe, data), data);
   }
   fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
 

@@ -32,11 +32,10 @@ bool matches(const Listed& model, const std::string& filter) {
 std::vector<Listed> list(const ModelsOptions& o) {
   std::vector<Listed> result;
   for (const auto& [name, entry] : models()) {
-    if (!entry.alias_of.empty() && !o.all) continue;
+    if (models().has(entry.alias_of) && !o.all) continue;
     Listed model{name, entry.description, entry.alias_of, {}, {}};
     for (const auto& [other, its] : models())
-      if (its.alias_of == name || its.alias_of.starts_with(name + " "))
-        model.aliases.push_back(other);
+      if (its.alias_of == name) model.aliases.push_back(other);
     if (!matches(model, o.filter)) continue;
     model.summary = summarise(ModelChoice(name));
     result.push_back(std::move(model));

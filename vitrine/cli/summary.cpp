@@ -29,8 +29,8 @@ ModelChoice choice_of(const SummaryOptions& o) {
   if (fs::is_directory(o.what))
     return read_recipe(RunFolder::open(o.what).recipe().string(), o.settings).model;
   check(fs::exists(o.what),
-        "summary: '{}' is neither a model{} nor a file or run folder; `vitrine models` lists the "
-        "models",
+        "summary: '{}' is neither a model (see `vitrine models`) nor a recipe, run folder or "
+        "checkpoint{}",
         o.what, did_you_mean(o.what, models().names()));
   if (fs::path(o.what).extension() != ".safetensors") return read_recipe(o.what, o.settings).model;
   const auto metadata = read_safetensors_metadata(o.what);

@@ -49,9 +49,11 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
              std::shared_ptr<Model> model, const Splits& data, Streams s) {
   const bool resume = !o.resume.empty();
   s.err << (resume ? "resume " : "run folder ") << folder.path().string() << '\n';
+  const Classification objective(recipe.train.label_smoothing);
   std::optional<RunRecords> records;
   const auto result = train({.recipe = recipe,
                              .folder = folder,
+                             .objective = objective,
                              .resume = resume,
                              .device = o.device,
                              .threads = threads,

@@ -63,7 +63,7 @@ class Training {
         data_(data),
         device_(request.device),
         model_(std::move(model)),
-        objective_(config_.label_smoothing),
+        objective_(request.objective),
         optimizer_(config_.optimizer, on_device()),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
         steps_per_epoch_((batches_ + config_.accumulate - 1) / config_.accumulate) {
@@ -287,7 +287,7 @@ class Training {
   const Splits& data_;
   torch::Device device_;
   std::shared_ptr<Model> model_;
-  Classification objective_;
+  const Objective& objective_;
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::optional<MetricsFile> metrics_;

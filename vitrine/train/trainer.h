@@ -6,6 +6,7 @@
 #include "vitrine/data/batch.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/metrics.h"
+#include "vitrine/train/objective.h"
 #include "vitrine/train/run_folder.h"
 
 namespace vitrine {
@@ -13,6 +14,7 @@ namespace vitrine {
 struct TrainRequest {
   const Recipe& recipe;
   const RunFolder& folder;
+  const Objective& objective;
   bool resume = false;
   std::string device = "cpu";
   int64_t threads = 0;
