@@ -131,6 +131,16 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
       test::contains(test::error_of([&] { run({"model.channels=1"}); }), "model.channels=3"));
 }
 
+TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
+  const auto message = test::error_of([] {
+    Recipe recipe;
+    recipe.model.choose("resnet18");
+    recipe.train.recompute = true;
+    build_for_training(recipe, {});
+  });
+  EXPECT_TRUE(test::contains(message, "resnet18 has no blocks"));
+}
+
 TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
   write_file_atomically(folder_ / "small.yaml", test::small_recipe());
   const auto outcome = test::run_command({"train", folder_ / "small.yaml", "train.epochs=2",

@@ -79,11 +79,14 @@ int run_train(const TrainOptions& o, Streams s) {
         "train: name either a recipe (recipes/*.yaml) or, with --resume, a run folder");
   check(!resume || o.overrides.empty(),
         "train: a resumed run keeps its own recipe; give no overrides with --resume");
+  open_device(o.device);
   const auto stored = resume ? std::optional(RunFolder::open(o.resume)) : std::nullopt;
   auto recipe = read_recipe(resume ? stored->recipe().string() : o.recipe, o.overrides);
   recipe.data = resolved(recipe.data);
   const auto wanted = resume && o.threads == 0 ? read_run_position(*stored).threads : o.threads;
   const auto threads = set_up_runtime(wanted);
+  if (recipe.train.precision == Precision::BFloat16 && !has_fast_bfloat16(o.device))
+    s.err << "note: this device has no bf16 instructions, so bf16 will be slower than fp32\n";
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   auto model = build_for_training(recipe, data);
   const auto folder = resume ? *stored : RunFolder::create(o.out, recipe.name);

@@ -19,4 +19,13 @@ torch::Device open_device(const std::string& name) {
   return device;
 }
 
+bool has_fast_bfloat16(const std::string& device) {
+  if (!open_device(device).is_cpu()) return true;
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 }  // namespace vitrine

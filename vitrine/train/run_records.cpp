@@ -9,6 +9,8 @@
 namespace vitrine {
 namespace {
 
+constexpr size_t kMostMarkers = 40;  // longer curves are lines without dots
+
 double wall_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -23,13 +25,14 @@ const RunFolder& without_old_events(const RunFolder& folder) {
 
 plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string& value,
                        const std::string& name, double factor, plot::Stroke stroke) {
-  plot::Series series{.name = name, .stroke = stroke, .markers = lines.size() < 40};
+  plot::Series series{.name = name, .stroke = stroke};
   for (const auto& line : lines) {
     const double y = line.value(value);
     if (line.kind != "epoch" || !std::isfinite(y)) continue;
     series.x.push_back(static_cast<double>(line.epoch));
     series.y.push_back(factor * y);
   }
+  series.markers = series.x.size() <= kMostMarkers;
   return series;
 }
 

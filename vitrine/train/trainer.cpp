@@ -32,6 +32,7 @@ class Autocast {
     if (!on_) return;
     at::autocast::set_cpu_enabled(true);
     at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
     at::autocast::set_enabled(true);
   }
   Autocast(const Autocast&) = delete;
@@ -302,6 +303,8 @@ class Training {
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
   torch::manual_seed(static_cast<uint64_t>(recipe.seed));
   auto model = recipe.model.build();
+  check(!recipe.train.recompute || model->named_children().contains("blocks"),
+        "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
   const auto shape = model->image_shape();
   const auto classes = static_cast<int64_t>(data.classes.size());
   check(shape.classes == classes,
