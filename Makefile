@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup build test test-slow demo bench-peers format clean
+.PHONY: setup build test demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
@@ -10,9 +10,6 @@ build: setup
 
 test: build
 	ctest --test-dir build -LE slow --output-on-failure -j2
-
-test-slow: build
-	ctest --test-dir build -L slow --output-on-failure
 
 demo: build
 	@tools/demo.sh

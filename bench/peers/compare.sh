@@ -18,7 +18,7 @@ while read -r kind model batch; do
   ours=""; theirs=""
   for _ in $(seq "$rounds"); do
     ours="$ours $(value "$(build/vitrine bench "$kind" --model "$model" --batch "$batch" --threads "$threads" --json)")"
-    theirs="$theirs $(value "$($python bench/peers/torch_peer.py "$kind" --model "$model" --batch "$batch" --threads "$threads" 2>/dev/null)")"
+    theirs="$theirs $(value "$($python bench/peers/torch_peer.py "$kind" --model "$model" --batch "$batch" --threads "$threads")")"
   done
   a=$(middle $ours); b=$(middle $theirs)
   $python -c 'import sys; k, m, b, o, t = sys.argv[1:]; o, t = float(o), float(t); print(f"{k:6} {m:14} {b:>5} {o:17.1f} {t:15.1f} {o / t:6.2f}")' "$kind" "$model" "$batch" "$a" "$b"

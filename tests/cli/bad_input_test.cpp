@@ -77,8 +77,18 @@ TEST_F(BadInput, HeadsAndPatchesThatDoNotFitAreNamed) {
   EXPECT_TRUE(test::contains(error_of({"summary", "vit_b61"}), "vit_b16"));
 }
 
+TEST_F(BadInput, SharesOutsideTheirRangeAreNamed) {
+  EXPECT_TRUE(test::contains(error_of({"summary", "vit_b16", "dropout=1.5"}), "dropout 1.5"));
+  EXPECT_TRUE(test::contains(error_of({"summary", "cct_2_3x2", "drop_path=1"}), "drop_path 1"));
+}
+
 TEST_F(BadInput, AnUnknownDeviceIsNamed) {
   EXPECT_TRUE(test::contains(error_of({"eval", good_.string(), "--device", "tpu"}), "tpu"));
+  const auto out = folder_ / "out";
+  EXPECT_TRUE(test::contains(error_of({"train", VITRINE_SOURCE_DIR "/recipes/cct2-cifar10.yaml",
+                                       "--device", "tpu", "--out", out}),
+                             "tpu"));
+  EXPECT_FALSE(fs::exists(out));
 }
 
 }  // namespace vitrine

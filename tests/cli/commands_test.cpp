@@ -42,11 +42,12 @@ TEST(Recipes, EveryKeyIsDocumented) {
   for (const auto* model : {"vit_b16", "cct_2_3x2", "resnet18"}) {
     Recipe recipe;
     recipe.model.choose(model);
-    std::istringstream rows(to_markdown(recipe));
+    const auto table = to_markdown(recipe);
+    std::istringstream rows(table);
     for (std::string row; std::getline(rows, row);) {
       if (!row.starts_with("| `")) continue;
       const auto key = row.substr(2, row.find('`', 3) - 1);  // with its backticks
-      const bool is_group = row.find("` |  |") != std::string::npos;
+      const bool is_group = table.find(key.substr(0, key.size() - 1) + ".") != std::string::npos;
       EXPECT_TRUE(is_group || test::contains(page, key)) << model << " " << key;
     }
   }

@@ -9,6 +9,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/checksum.h"
+#include "vitrine/data/parts.h"
 #include "vitrine/data/registry.h"
 
 namespace vitrine {
@@ -147,6 +148,30 @@ TEST(ImageFolder, RefusesAnEmptyClassFolder) {
   c.folder = folder.path();
   const auto message = test::error_of([&] { open(c, Part::Train); });
   EXPECT_TRUE(test::contains(message, "dog holds no .jpg, .png or .webp files"));
+}
+
+TEST(ImageFolder, RefusesToKeepBackMoreThanThereIs) {
+  test::TemporaryFolder folder;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    paint(folder / ("cat/" + std::string(name) + ".png"), 1);
+    paint(folder / ("dog/" + std::string(name) + ".png"), 2);
+  }
+  auto c = config("folder");
+  c.folder = folder.path();
+  c.image = 8;
+  c.validation = 0.6;  // for validation and for test: more than all
+  EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(c, 1); }), "leaves none to train on"));
+  c.validation = 0.3;
+  EXPECT_EQ(open_parts(c, 1).train->size(), 4);
+}
+
+TEST(ImageFolder, RefusesAClassNameThatIsNotUtf8) {
+  test::TemporaryFolder folder;
+  paint(folder / "cat/a.png", 1);
+  paint(folder / "\xff\xfe/a.png", 1);
+  auto c = config("folder");
+  c.folder = folder.path();
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "UTF-8"));
 }
 
 TEST(ImageFolder, NamesATextFileNamedPng) {

@@ -121,11 +121,11 @@ TEST(Metrics, GoOnBehindWhatIsKeptAndSkipAnIncompleteLine) {
   test::TemporaryFolder folder;
   const auto path = folder / "metrics.jsonl";
   MetricsFile file(path, 0);
-  file.add({"step", 1, 20, {{"loss", 2.5}}});
+  file.add({"step", 1, 20, 1.5e9, {{"loss", 2.5}}});
   const auto kept = file.bytes();
-  file.add({"step", 1, 40, {{"loss", 2.0}}});
+  file.add({"step", 1, 40, 1.5e9, {{"loss", 2.0}}});
   MetricsFile resumed(path, kept);
-  resumed.add({"step", 1, 40, {{"loss", 1.5}}});
+  resumed.add({"step", 1, 40, 1.5e9, {{"loss", 1.5}}});
   write_file_atomically(path, read_file(path) + "{\"kind\":\"st");
   const auto lines = read_metrics(path);
   ASSERT_EQ(lines.size(), 2u);

@@ -36,7 +36,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   open_device(o.device);
   const auto model = choice.build();
   const ThroughputOptions options{o.batch, o.seconds, o.device};
-  const double peak = measure_sgemm_peak();
+  const double peak = measure_sgemm_peak(o.device);
   const auto measured =
       training ? measure_training(*model, options) : measure_inference(*model, options);
   const double images = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;

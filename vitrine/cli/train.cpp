@@ -1,3 +1,4 @@
+#include <ctime>
 #include <optional>
 
 #include "vitrine/cli/commands.h"
@@ -26,8 +27,8 @@ struct TrainOptions {
 };
 
 /// Scores the best checkpoint on the test part and leaves the report in the run folder.
-void test_best(const RunFolder& folder, const Recipe& recipe, const Splits& data,
-               const torch::Device& device, Streams s) {
+MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Splits& data,
+                      const torch::Device& device, Streams s) {
   const auto [model, info] = load_checkpoint(folder.best());
   model->to(device);
   ConfusionMatrix matrix(data.classes);
@@ -37,12 +38,15 @@ void test_best(const RunFolder& folder, const Recipe& recipe, const Splits& data
                                         .device = device,
                                         .label = "test"},
                                        matrix);
-  write_test_report(
-      folder,
-      {"test", info.epoch, info.step, {{"loss", scores.loss()}, {"accuracy", matrix.accuracy()}}},
-      matrix);
+  const MetricsLine line{"test",
+                         info.epoch,
+                         info.step,
+                         static_cast<double>(std::time(nullptr)),
+                         {{"loss", scores.loss()}, {"accuracy", matrix.accuracy()}}};
+  write_test_report(folder, line, matrix);
   s.err << fmt::format("test accuracy {:.2f} % (loss {:.4f}) with the weights of epoch {}\n",
                        100 * matrix.accuracy(), scores.loss(), info.epoch);
+  return line;
 }
 
 int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& o, int64_t threads,
@@ -51,6 +55,13 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
   s.err << (resume ? "resume " : "run folder ") << folder.path().string() << '\n';
   const Classification objective(recipe.train.label_smoothing);
   std::optional<RunRecords> records;
+  const auto record = [&](const MetricsLine& line) {
+    try {
+      records->add(line);
+    } catch (const Error& e) {  // a figure is not worth a run
+      s.err << "note: " << e.what() << '\n';
+    }
+  };
   const auto result = train({.recipe = recipe,
                              .folder = folder,
                              .objective = objective,
@@ -58,7 +69,7 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
                              .device = o.device,
                              .threads = threads,
                              .on_start = [&] { records.emplace(folder); },
-                             .on_metrics = [&](const MetricsLine& line) { records->add(line); }},
+                             .on_metrics = record},
                             std::move(model), data);
   if (result.end == TrainEnd::Interrupted) {
     s.err << "interrupted; go on with: vitrine train --resume " << folder.path().string() << '\n';
@@ -67,24 +78,39 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
   s.err << fmt::format("{} after {} epochs, {} steps, {}\n",
                        result.end == TrainEnd::StoppedEarly ? "stopped early" : "done",
                        result.epochs, result.steps, duration_text(result.seconds));
-  test_best(folder, recipe, data, open_device(o.device), s);
+  record(test_best(folder, recipe, data, open_device(o.device), s));
   s.out << folder.path().string() << '\n';
   return 0;
+}
+
+/// A resumed run keeps its own recipe; one that is given as well must say the same.
+void check_same_recipe(const TrainOptions& o, const Recipe& stored) {
+  if (o.recipe.empty()) {
+    check(o.overrides.empty(), "train: a resumed run keeps its own recipe; give no overrides");
+    return;
+  }
+  auto given = read_recipe(o.recipe, o.overrides);
+  given.data = resolved(given.data);
+  check(to_yaml(given) == to_yaml(stored),
+        "train: {} is not the recipe of {}; leave it out to go on with the run's own", o.recipe,
+        o.resume);
 }
 
 /// Nothing is written before the recipe, the data and the model have proved to fit.
 int run_train(const TrainOptions& o, Streams s) {
   const bool resume = !o.resume.empty();
-  check(resume != !o.recipe.empty(),
-        "train: name either a recipe (recipes/*.yaml) or, with --resume, a run folder");
-  check(!resume || o.overrides.empty(),
-        "train: a resumed run keeps its own recipe; give no overrides with --resume");
+  check(resume || !o.recipe.empty(),
+        "train: name a recipe (recipes/*.yaml) or, with --resume, a run folder");
   open_device(o.device);
   const auto stored = resume ? std::optional(RunFolder::open(o.resume)) : std::nullopt;
-  auto recipe = read_recipe(resume ? stored->recipe().string() : o.recipe, o.overrides);
+  auto recipe = read_recipe(resume ? stored->recipe().string() : o.recipe,
+                            resume ? std::vector<std::string>() : o.overrides);
   recipe.data = resolved(recipe.data);
+  if (resume) check_same_recipe(o, recipe);
   const auto wanted = resume && o.threads == 0 ? read_run_position(*stored).threads : o.threads;
   const auto threads = set_up_runtime(wanted);
+  if (resume && threads != read_run_position(*stored).threads)
+    s.err << "note: the run began with another number of threads, so its bits may differ\n";
   if (recipe.train.precision == Precision::BFloat16 && !has_fast_bfloat16(o.device))
     s.err << "note: this device has no bf16 instructions, so bf16 will be slower than fp32\n";
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));

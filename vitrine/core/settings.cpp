@@ -119,7 +119,7 @@ class SettingsReader : public Fields {
   void read(std::string_view name, T& value, std::string_view expected) {
     open_.back().asked.emplace_back(name);
     const auto node = find(name);
-    if (!node.IsDefined()) return;
+    if (!node.IsDefined() || node.IsNull()) return;  // "key:" without a value keeps the default
     try {
       value = node.as<T>();
     } catch (const YAML::Exception&) {

@@ -4,6 +4,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/plot/text.h"
 
 namespace vitrine {
 namespace {
@@ -30,6 +31,10 @@ std::vector<std::string> class_names(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& path : entries(folder, [](const auto& e) { return e.is_directory(); }))
     names.push_back(path.filename().string());
+  for (const auto& name : names)
+    check(plot::clean_text(name) == name,
+          "folder: the name of a class folder in {} is not plain UTF-8; rename it",
+          folder.string());
   check(names.size() >= 2,
         "folder: {} has {} class folders, expected one for each of 2 or more "
         "classes",

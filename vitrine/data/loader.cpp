@@ -39,7 +39,7 @@ struct Loader::State {
   State(const BatchSource& s, const LoaderOptions& o)
       : source(s), options(o), order(epoch_order(s.size(), o)) {
     const auto size = static_cast<int64_t>(order.size());
-    steps = options.drop_last ? size / options.batch : (size + options.batch - 1) / options.batch;
+    steps = (size + options.batch - 1) / options.batch;
     claimed = wanted = options.first_step;
     for (int64_t w = 0; w < options.workers; ++w) workers.emplace_back([this] { work(); });
   }
@@ -116,8 +116,6 @@ std::optional<Batch> Loader::next() {
   if (result.error) std::rethrow_exception(result.error);
   return std::move(result.batch);
 }
-
-int64_t Loader::steps() const { return state_->steps; }
 
 double Loader::seconds_waited() const {
   const std::lock_guard lock(state_->mutex);

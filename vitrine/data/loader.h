@@ -10,8 +10,7 @@ namespace vitrine {
 
 struct LoaderOptions {
   int64_t batch = 128;
-  bool shuffle = false;    // a new order each epoch, decided by (seed, epoch)
-  bool drop_last = false;  // leave out a last batch that is not full
+  bool shuffle = false;  // a new order each epoch, decided by (seed, epoch)
   uint64_t seed = 0;
   int64_t epoch = -1;      // -1: no augmentation
   int64_t first_step = 0;  // skip this many batches (a resume in mid-epoch)
@@ -30,8 +29,6 @@ class Loader {
 
   /// The next batch, or nothing at the end; rethrows what a worker threw.
   std::optional<Batch> next();
-  /// Batches in a whole epoch.
-  int64_t steps() const;
   /// Time that `next` spent waiting for the workers.
   double seconds_waited() const;
 

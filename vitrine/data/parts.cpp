@@ -18,6 +18,9 @@ Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has
   const Data whole = datasets().get(config.dataset).open(config, Part::Train);
   const auto order = permutation(whole->size(), Random{seed, kSplitKey});
   const auto share = static_cast<int64_t>(config.validation * static_cast<double>(whole->size()));
+  const int64_t kept_back = share * (static_cast<int64_t>(!has_test) + !has_validation);
+  check(kept_back < whole->size(), "data: validation {} of {} pictures leaves none to train on",
+        config.validation, whole->size());
   auto next = order.begin();
   const auto take = [&](int64_t count) -> Data {
     const std::vector<int64_t> indices(next, next + count);
@@ -28,8 +31,6 @@ Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has
   if (!has_test) parts.test = take(share);
   if (!has_validation) parts.validation = take(share);
   const auto rest = static_cast<int64_t>(order.end() - next);
-  check(rest > 0, "data: validation {} of {} pictures leaves none to train on", config.validation,
-        whole->size());
   parts.train = take(config.limit > 0 ? std::min(config.limit, rest) : rest);
   return parts;
 }

@@ -1,6 +1,6 @@
 #include "vitrine/models/cct.h"
 
-#include "vitrine/core/error.h"
+#include "vitrine/core/checks.h"
 #include "vitrine/nn/initialise.h"
 #include "vitrine/ops/dropout.h"
 
@@ -27,7 +27,12 @@ void CctConfig::validate() const {
   check(image > 0 && channels > 0 && classes > 0 && convolutions > 0 && depth > 0,
         "cct: image {}, channels {}, classes {}, convolutions {} and depth {} must be positive",
         image, channels, classes, convolutions, depth);
-  check(kernel % 2 == 1, "cct: kernel {} is even; choose an odd one", kernel);
+  check(first_width > 0 && hidden > 0, "cct: first_width {} and hidden {} must be positive",
+        first_width, hidden);
+  check(kernel > 0 && kernel % 2 == 1, "cct: kernel {} is even; choose an odd one", kernel);
+  check_share("cct", "dropout", dropout);
+  check_share("cct", "attention_dropout", attention_dropout);
+  check_share("cct", "drop_path", drop_path);
   check(heads > 0 && dim % heads == 0,
         "cct: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);

@@ -1,6 +1,6 @@
 #include "vitrine/models/vit.h"
 
-#include "vitrine/core/error.h"
+#include "vitrine/core/checks.h"
 #include "vitrine/nn/initialise.h"
 #include "vitrine/ops/dropout.h"
 
@@ -30,12 +30,15 @@ void VitConfig::visit(Fields& f) {
 }
 
 void VitConfig::validate() const {
-  check(image > 0 && patch > 0 && channels > 0 && classes > 0 && depth > 0,
-        "vit: image {}, patch {}, channels {}, classes {} and depth {} must be positive", image,
-        patch, channels, classes, depth);
+  check(image > 0 && patch > 0 && channels > 0 && classes > 0 && depth > 0 && hidden > 0,
+        "vit: image {}, patch {}, channels {}, classes {}, depth {} and hidden {} must be positive",
+        image, patch, channels, classes, depth, hidden);
   check(image % patch == 0,
         "vit: patch {} does not divide image {}; choose a patch that divides the picture's side",
         patch, image);
+  check_share("vit", "dropout", dropout);
+  check_share("vit", "attention_dropout", attention_dropout);
+  check_share("vit", "drop_path", drop_path);
   check(heads > 0 && dim % heads == 0,
         "vit: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);

@@ -4,8 +4,7 @@
 
 namespace vitrine {
 
-/// The start of the ViT paper's code: linear weights by Xavier's uniform rule, biases 0;
-/// convolutions by He's rule; norms 1 and 0.
+/// Linear weights by Xavier's uniform rule, biases 0; convolutions by He's rule; norms 1 and 0.
 void initialise_transformer(torch::nn::Module& module);
 
 }  // namespace vitrine

@@ -1,6 +1,6 @@
 #include "vitrine/train/config.h"
 
-#include "vitrine/core/error.h"
+#include "vitrine/core/checks.h"
 
 namespace vitrine {
 
@@ -25,14 +25,15 @@ void TrainConfig::visit(Fields& f) {
 void TrainConfig::validate() const {
   check(epochs > 0, "train: epochs {} must be positive", epochs);
   check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
-  check(label_smoothing >= 0 && label_smoothing < 1, "train: label_smoothing {} is not in [0, 1)",
-        label_smoothing);
+  check_share("train", "label_smoothing", label_smoothing);
+  check_share("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
-  check(ema >= 0 && ema < 1, "train: ema {} is not in [0, 1)", ema);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
   check(patience >= 0 && checkpoint_steps >= 0,
         "train: patience {} and checkpoint_steps {} must not be negative", patience,
         checkpoint_steps);
+  check(!recompute || precision == Precision::Float32,
+        "train: recompute and precision bf16 do not go together; choose one");
   optimizer.validate();
   schedule.validate();
 }

@@ -1,5 +1,8 @@
 #include "vitrine/train/metrics.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -24,12 +27,20 @@ MetricsFile::MetricsFile(fs::path path, int64_t keep_bytes) : path_(std::move(pa
 }
 
 void MetricsFile::add(const MetricsLine& line) {
-  nlohmann::ordered_json j = {{"kind", line.kind}, {"epoch", line.epoch}, {"step", line.step}};
+  nlohmann::ordered_json j = {
+      {"kind", line.kind}, {"epoch", line.epoch}, {"step", line.step}, {"time", line.time}};
   for (const auto& [name, value] : line.values) j[name] = value;
   std::ofstream out(path_, std::ios::app | std::ios::binary);
   out << j.dump() + "\n";
   out.flush();
   check(out.good(), "metrics: cannot write to {}; is the disk full?", path_.string());
+}
+
+void MetricsFile::sync() const {
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
 }
 
 int64_t MetricsFile::bytes() const {
@@ -44,9 +55,10 @@ std::vector<MetricsLine> read_metrics(const fs::path& path) {
   for (std::string text; std::getline(in, text);) {
     const auto j = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!j.is_object() || !j.contains("kind")) continue;
-    MetricsLine line{j["kind"], j.value("epoch", int64_t{0}), j.value("step", int64_t{0}), {}};
+    MetricsLine line{j["kind"], j.value("epoch", int64_t{0}), j.value("step", int64_t{0}),
+                     j.value("time", 0.0)};
     for (const auto& [key, value] : j.items())
-      if (value.is_number() && key != "epoch" && key != "step")
+      if (value.is_number() && key != "epoch" && key != "step" && key != "time")
         line.values.emplace_back(key, value.get<double>());
     lines.push_back(std::move(line));
   }

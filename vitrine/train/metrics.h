@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "vitrine/core/files.h"
@@ -14,7 +12,8 @@ namespace vitrine {
 struct MetricsLine {
   std::string kind;  // "step", "epoch" or "test"
   int64_t epoch = 0, step = 0;
-  std::vector<std::pair<std::string, double>> values;
+  double time = 0;  // seconds since 1970
+  std::vector<std::pair<std::string, double>> values{};
 
   /// The value called `name`, or NaN.
   double value(const std::string& name) const;
@@ -27,6 +26,8 @@ class MetricsFile {
   MetricsFile(fs::path path, int64_t keep_bytes);
   void add(const MetricsLine& line);
   int64_t bytes() const;
+  /// Waits until the disk has all lines.
+  void sync() const;
 
  private:
   fs::path path_;

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "vitrine/core/error.h"
+#include "vitrine/core/checks.h"
 #include "vitrine/ops/adam.h"
 
 namespace vitrine {
@@ -35,8 +35,10 @@ void OptimizerConfig::visit(Fields& f) {
 void OptimizerConfig::validate() const {
   check(lr > 0 && std::isfinite(lr), "optimizer: lr {} must be positive", lr);
   check(weight_decay >= 0, "optimizer: weight_decay {} is negative", weight_decay);
-  check(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1,
-        "optimizer: beta1 {} and beta2 {} must lie in [0, 1)", beta1, beta2);
+  check_share("optimizer", "momentum", momentum);
+  check_share("optimizer", "beta1", beta1);
+  check_share("optimizer", "beta2", beta2);
+  check(eps > 0, "optimizer: eps {} must be positive", eps);
 }
 
 Optimizer::Optimizer(const OptimizerConfig& config, NamedTensors parameters) : config_(config) {

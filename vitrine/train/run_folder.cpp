@@ -21,6 +21,12 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
   return RunFolder(path);
 }
 
+void RunFolder::remove_leftovers() const {
+  for (const auto& folder : {path_, path_ / "checkpoints"})
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+}
+
 RunFolder RunFolder::open(const fs::path& path) {
   RunFolder folder(path);
   check(fs::exists(folder.recipe()), "run: {} is not a run folder: it has no recipe.yaml",

@@ -22,6 +22,9 @@ class RunFolder {
   /// What a resume needs: weights, moments, averages and the place in the run, in one file.
   fs::path resume() const { return path_ / "checkpoints" / "resume.safetensors"; }
 
+  /// Removes files that a killed process left half-written.
+  void remove_leftovers() const;
+
  private:
   explicit RunFolder(fs::path path) : path_(std::move(path)) {}
   fs::path path_;

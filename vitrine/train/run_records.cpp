@@ -1,6 +1,6 @@
 #include "vitrine/train/run_records.h"
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/error.h"
@@ -10,10 +10,6 @@ namespace vitrine {
 namespace {
 
 constexpr size_t kMostMarkers = 40;  // longer curves are lines without dots
-
-double wall_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// An old event file would show the steps after the resume point twice.
 const RunFolder& without_old_events(const RunFolder& folder) {
@@ -36,12 +32,26 @@ plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string&
   return series;
 }
 
-plot::Chart chart_of(const std::vector<MetricsLine>& lines, const std::string& title,
-                     const std::string& metric, const std::string& label, double factor) {
-  plot::Chart chart{.title = title, .x = {.label = "epoch"}, .y = {.label = label}};
+/// The quantities of the epoch lines: "loss", "accuracy", ...
+std::vector<std::string> measured(const std::vector<MetricsLine>& lines) {
+  constexpr std::string_view kPrefix = "train_";
+  std::vector<std::string> names;
+  for (const auto& line : lines)
+    for (const auto& [name, value] : line.values)
+      if (line.kind == "epoch" && name.starts_with(kPrefix) &&
+          std::find(names.begin(), names.end(), name.substr(kPrefix.size())) == names.end())
+        names.push_back(name.substr(kPrefix.size()));
+  return names;
+}
+
+plot::Chart chart_of(const std::vector<MetricsLine>& lines, const std::string& metric) {
+  const bool share = metric == "accuracy";
+  plot::Chart chart{
+      .title = metric, .x = {.label = "epoch"}, .y = {.label = share ? metric + " (%)" : metric}};
   for (const auto& [part, stroke] :
        {std::pair("train", plot::Stroke::Solid), std::pair("validation", plot::Stroke::Dashed)}) {
-    auto series = series_of(lines, fmt::format("{}_{}", part, metric), part, factor, stroke);
+    auto series =
+        series_of(lines, fmt::format("{}_{}", part, metric), part, share ? 100 : 1, stroke);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
   return chart;
@@ -52,22 +62,24 @@ plot::Chart chart_of(const std::vector<MetricsLine>& lines, const std::string& t
 RunRecords::RunRecords(const RunFolder& folder)
     : folder_(folder), events_(without_old_events(folder).path()) {
   if (!fs::exists(folder_.metrics())) return;
-  for (const auto& line : read_metrics(folder_.metrics())) add(line);
+  for (const auto& line : read_metrics(folder_.metrics())) write_events(line);
 }
 
 void RunRecords::add(const MetricsLine& line) {
+  write_events(line);
+  if (line.kind == "epoch") write_curves(folder_);
+}
+
+void RunRecords::write_events(const MetricsLine& line) {
   for (const auto& [name, value] : line.values)
-    events_.scalar(line.kind + "/" + name, line.step, value, wall_time());
-  if (line.kind != "epoch") return;
-  events_.flush();
-  write_curves(folder_);
+    events_.scalar(line.kind + "/" + name, line.step, value, line.time);
+  if (line.kind != "step") events_.flush();
 }
 
 void write_curves(const RunFolder& folder) {
   const auto lines = read_metrics(folder.metrics());
   plot::Figure figure{.title = folder.path().filename().string(), .columns = 2};
-  figure.panels = {chart_of(lines, "Loss", "loss", "cross-entropy (nats)", 1),
-                   chart_of(lines, "Accuracy", "accuracy", "accuracy (%)", 100)};
+  for (const auto& metric : measured(lines)) figure.panels.push_back(chart_of(lines, metric));
   figure.save(folder.path() / "curves");
 }
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-
-#include "vitrine/train/evaluate.h"
 #include "vitrine/train/metrics.h"
 #include "vitrine/train/report.h"
 #include "vitrine/train/run_folder.h"
@@ -16,15 +13,17 @@ class RunRecords {
  public:
   /// Writes the event file anew from what metrics.jsonl holds already.
   explicit RunRecords(const RunFolder& folder);
-  /// Takes note of a line that was just added to metrics.jsonl.
+  /// Takes note of a line that was just added to metrics.jsonl; an epoch's redraws the curves.
   void add(const MetricsLine& line);
 
  private:
+  void write_events(const MetricsLine& line);
+
   RunFolder folder_;
   EventWriter events_;
 };
 
-/// curves.png and curves.svg: loss and accuracy over the epochs.
+/// curves.png and curves.svg: each quantity that was measured, over the epochs.
 void write_curves(const RunFolder& folder);
 
 /// classification_report.txt, confusion_matrix.png and .svg, and a "test" line in metrics.jsonl.

@@ -33,6 +33,9 @@ void ScheduleConfig::visit(Fields& f) {
 
 void ScheduleConfig::validate() const {
   check(warmup_epochs >= 0, "schedule: warmup_epochs {} is negative", warmup_epochs);
+  check(final_share >= 0 && start_share >= 0 && step_factor > 0,
+        "schedule: final_share {}, start_share {} and step_factor {} must not be negative",
+        final_share, start_share, step_factor);
   check(step_epochs > 0, "schedule: step_epochs {} must be positive", step_epochs);
   check(rise > 0 && rise < 1, "schedule: rise {} is not between 0 and 1", rise);
 }

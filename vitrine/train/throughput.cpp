@@ -65,12 +65,13 @@ Throughput measure_inference(Model& model, const ThroughputOptions& o) {
   return repeat([&] { model.forward(inputs); }, o.seconds);
 }
 
-double measure_sgemm_peak() {
+double measure_sgemm_peak(const std::string& device) {
   constexpr int64_t n = 1536;
-  const auto a = torch::randn({n, n}), b = torch::randn({n, n});
-  auto c = torch::empty({n, n});
-  const auto best = repeat([&] { torch::mm_out(c, a, b); }, /*seconds=*/1);
-  return 2.0 * n * n * n / (best.milliseconds * 1e6);
+  const auto options = torch::TensorOptions(torch::Device(device));
+  const auto a = torch::randn({n, n}, options), b = torch::randn({n, n}, options);
+  auto c = torch::empty({n, n}, options);
+  const auto measured = repeat([&] { torch::mm_out(c, a, b); }, /*seconds=*/1);
+  return 2.0 * n * n * n / (measured.milliseconds * 1e6);
 }
 
 }  // namespace vitrine

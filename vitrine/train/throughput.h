@@ -24,7 +24,7 @@ Throughput measure_training(Model& model, const ThroughputOptions& options);
 /// A forward pass on random data, without gradients.
 Throughput measure_inference(Model& model, const ThroughputOptions& options);
 
-/// GFLOP/s of a large square float matrix product: what this machine can reach.
-double measure_sgemm_peak();
+/// GFLOP/s of a large square float matrix product: what this device can reach.
+double measure_sgemm_peak(const std::string& device);
 
 }  // namespace vitrine

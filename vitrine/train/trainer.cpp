@@ -13,6 +13,7 @@
 #include "vitrine/data/loader.h"
 #include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
+#include "vitrine/ops/adam.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/weight_average.h"
 
@@ -23,6 +24,10 @@ constexpr int64_t kStepsPerMetricsLine = 20;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 /// Lets the forward pass run in bfloat16 where that is safe.
@@ -75,6 +80,7 @@ class Training {
       average_.emplace(std::move(copy), *model_, config_.ema);
     }
     if (request.resume) {
+      request.folder.remove_leftovers();
       position_ = load_run_state(request.folder, *model_, average_ ? &average_->model() : nullptr,
                                  optimizer_);
       metrics_.emplace(request.folder.metrics(), position_.metrics_bytes);
@@ -87,6 +93,7 @@ class Training {
 
   TrainResult run() {
     catch_interrupts();
+    if (!request_.resume) save_state();  // a kill in the first epoch can be resumed, too
     const int64_t images = data_.train->size() * config_.epochs;
     progress_.emplace("train", images, "images");
     progress_->start_at(position_.epoch * data_.train->size() +
@@ -140,6 +147,8 @@ class Training {
   /// One optimizer step over up to `accumulate` batches; returns the images seen.
   int64_t run_step(Loader& loader) {
     const auto parts = std::min(config_.accumulate, batches_ - position_.batch);
+    const auto group = std::min(parts * recipe_.data.batch,
+                                data_.train->size() - position_.batch * recipe_.data.batch);
     int64_t images = 0;
     for (int64_t part = 0; part < parts; ++part) {
       const auto batch = loader.next();
@@ -148,21 +157,23 @@ class Training {
                   static_cast<uint64_t>(position_.batch)})
               .next());
       images += batch->size();
-      learn_from(*batch, parts);
+      learn_from(*batch, static_cast<double>(batch->size()) / static_cast<double>(group));
       ++position_.batch;
     }
     gradient_norm_ = optimizer_.gradient_norm();
     check_finite(gradient_norm_, "the gradient's norm");
     const double scale =
         config_.clip > 0 && gradient_norm_ > config_.clip ? config_.clip / gradient_norm_ : 1;
-    optimizer_.step(learning_rate(), scale);
+    rate_ = learning_rate();
+    optimizer_.step(rate_, scale);
     optimizer_.zero_gradients();
     ++position_.step;
     if (average_) average_->update(*model_, position_.step);
     return images;
   }
 
-  void learn_from(const Batch& batch, int64_t parts) {
+  /// `share`: the batch's part of the optimizer step.
+  void learn_from(const Batch& batch, double share) {
     torch::Tensor loss, output;
     const auto targets = batch.targets.to(device_);
     {
@@ -170,11 +181,11 @@ class Training {
       output = model_->forward(batch.inputs.to(device_));
       loss = objective_.loss(output, targets);
     }
-    const double value = loss.item<double>();
-    check_finite(value, "the loss");
-    (loss / parts).backward();
+    loss_ = loss.item<double>();
+    check_finite(loss_, "the loss");
+    (loss * share).backward();
     const torch::NoGradGuard no_grad;
-    position_.averages.add(value, objective_.measure(output, targets), batch.size());
+    position_.averages.add(loss_, objective_.measure(output, targets), batch.size());
   }
 
   void check_finite(double value, const char* what) const {
@@ -199,7 +210,7 @@ class Training {
   }
 
   void finish_epoch(double images_per_second, double waited_share) {
-    MetricsLine line{"epoch", position_.epoch + 1, position_.step, {}};
+    MetricsLine line{"epoch", position_.epoch + 1, position_.step, unix_time()};
     line.values = {{"train_loss", position_.averages.loss()}};
     for (const auto& [name, value] : position_.averages.means())
       line.values.emplace_back("train_" + name, value);
@@ -218,19 +229,21 @@ class Training {
       line.values.emplace_back("validation_loss", scores.loss());
       for (const auto& [name, value] : scores.means())
         line.values.emplace_back("validation_" + name, value);
+      check_finite(scores.loss(), "the validation loss");
       better = note_score(scores.mean(objective_.watched()));
     }
-    line.values.emplace_back("learning_rate", learning_rate());
+    line.values.emplace_back("learning_rate", rate_);
     line.values.emplace_back("images_per_second", images_per_second);
     line.values.emplace_back("waited_share", waited_share);
     line.values.emplace_back("seconds", position_.seconds);
     const bool patient =
         config_.patience == 0 || position_.evaluations_since_best < config_.patience;
     position_.finished = last || !patient;
-    write_line(line);
+    metrics_->add(line);
     save_model(request_.folder.last(), model);
     if (better) save_model(request_.folder.best(), model);
     save_state();
+    if (request_.on_metrics) request_.on_metrics(line);
   }
 
   bool note_score(double score) {
@@ -243,16 +256,12 @@ class Training {
   }
 
   void write_step_line(double images_per_second, double waited_share) {
-    MetricsLine line{"step", position_.epoch + 1, position_.step, {}};
-    line.values = {{"loss", position_.averages.loss()},
+    MetricsLine line{"step", position_.epoch + 1, position_.step, unix_time()};
+    line.values = {{"loss", loss_},
                    {"gradient_norm", gradient_norm_},
-                   {"learning_rate", learning_rate()},
+                   {"learning_rate", rate_},
                    {"images_per_second", images_per_second},
                    {"waited_share", waited_share}};
-    write_line(line);
-  }
-
-  void write_line(const MetricsLine& line) {
     metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
   }
@@ -268,6 +277,8 @@ class Training {
   }
 
   void save_state() {
+    check_finite(joint_norm(model_->parameters()), "the weights' norm");
+    metrics_->sync();
     position_.metrics_bytes = metrics_->bytes();
     save_run_state(request_.folder, *model_, average_ ? &average_->model() : nullptr, optimizer_,
                    position_);
@@ -294,7 +305,7 @@ class Training {
   std::optional<MetricsFile> metrics_;
   std::optional<Progress> progress_;
   RunPosition position_;
-  double gradient_norm_ = 0;
+  double loss_ = 0, gradient_norm_ = 0, rate_ = 0;  // of the last step
   const int64_t batches_, steps_per_epoch_;
 };
 
