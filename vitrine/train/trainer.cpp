@@ -73,6 +73,8 @@ class Training {
         optimizer_(config_.optimizer, on_device()),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
         steps_per_epoch_((batches_ + config_.accumulate - 1) / config_.accumulate) {
+    check(!config_.recompute || device_.is_cpu(),
+          "train: recompute replays the random numbers of the CPU only; set train.recompute=false");
     model_->recompute_blocks = config_.recompute;
     if (config_.ema > 0) {
       auto copy = recipe_.model.build();
