@@ -9,8 +9,7 @@ allowed=""
 for layer in $layers; do
   allowed="$allowed $layer"
   [ -d "vitrine/$layer" ] || continue
-  for file in vitrine/"$layer"/*.h vitrine/"$layer"/*.cpp; do
-    [ -f "$file" ] || continue
+  for file in $(find "vitrine/$layer" -name '*.h' -o -name '*.cpp'); do
     for used in $(sed -n 's|^#include "vitrine/\([a-z_]*\)/.*|\1|p' "$file" | sort -u); do
       case " $allowed " in *" $used "*) ;; *)
         echo "$file: layer '$layer' must not use '$used', which lies below it"; bad=1 ;;

@@ -11,9 +11,9 @@ if ! $python -c 'import torch, torchvision' 2>/dev/null; then
   echo "bench: python3-torch and python3-torchvision are missing; install them with apt-get" >&2
   exit 1
 fi
-value() { $python -c 'import json,sys; print(json.loads(sys.argv[1])["images_per_second"])' "$1"; }
+value() { $python -c 'import json,sys; print(json.loads(sys.argv[1])["examples_per_second"])' "$1"; }
 middle() { $python -c 'import statistics,sys; print(statistics.median(map(float, sys.argv[1:])))' "$@"; }
-echo "kind   model          batch  vitrine images/s  torch images/s  ratio"
+echo "kind   model                 batch  vitrine per s  torch per s  ratio"
 while read -r kind model batch; do
   ours=""; theirs=""
   for _ in $(seq "$rounds"); do
@@ -21,11 +21,12 @@ while read -r kind model batch; do
     theirs="$theirs $(value "$($python bench/peers/torch_peer.py "$kind" --model "$model" --batch "$batch" --threads "$threads")")"
   done
   a=$(middle $ours); b=$(middle $theirs)
-  $python -c 'import sys; k, m, b, o, t = sys.argv[1:]; o, t = float(o), float(t); print(f"{k:6} {m:14} {b:>5} {o:17.1f} {t:15.1f} {o / t:6.2f}")' "$kind" "$model" "$batch" "$a" "$b"
+  $python -c 'import sys; k, m, b, o, t = sys.argv[1:]; o, t = float(o), float(t); print(f"{k:6} {m:21} {b:>5} {o:17.1f} {t:15.1f} {o / t:6.2f}")' "$kind" "$model" "$batch" "$a" "$b"
 done <<LIST
 train vit_c10_small 128
 train vit_b16 8
 train resnet18 8
 infer vit_b16 8
 infer vit_ti16 1
+train addition_transformer 500
 LIST

@@ -19,7 +19,43 @@ VITS = {  # name: image, patch, width, depth, heads, hidden, classes
 }
 
 
+SUM_DIGITS = (2, 10, 10)  # values of the hundreds, tens and units of a sum
+
+
+class AdditionTransformer(torch.nn.Module):
+    """`addition_transformer`: embedding, positions, encoder layers, one linear layer."""
+
+    def __init__(self, embed=8, layers=2, hidden=32, heads=2):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(10, embed)
+        self.positions = torch.nn.Parameter(0.02 * torch.randn(1, 4, embed))
+        layer = torch.nn.TransformerEncoderLayer(
+            embed, heads, hidden, dropout=0, batch_first=True, norm_first=True)
+        self.encoder = torch.nn.TransformerEncoder(layer, layers, torch.nn.LayerNorm(embed))
+        self.head = torch.nn.Linear(4 * embed, sum(SUM_DIGITS))
+
+    def forward(self, digits):
+        return self.head(self.encoder(self.embedding(digits) + self.positions).flatten(1))
+
+
+def digits_loss(scores, digits):
+    parts = scores.split(SUM_DIGITS, dim=1)
+    losses = [torch.nn.functional.cross_entropy(p, digits[:, i]) for i, p in enumerate(parts)]
+    return sum(losses) / len(losses)
+
+
 def build(name):
+    """The model, an example of its input and of its targets, and its loss."""
+    cross_entropy = torch.nn.functional.cross_entropy
+    if name == "addition_transformer":
+        targets = lambda b: torch.stack([torch.randint(v, (b,)) for v in SUM_DIGITS], 1)
+        return AdditionTransformer(), lambda b: torch.randint(10, (b, 4)), targets, digits_loss
+    model, image, classes = build_for_pictures(name)
+    return (model, lambda b: torch.randn(b, 3, image, image),
+            lambda b: torch.randint(classes, (b,)), cross_entropy)
+
+
+def build_for_pictures(name):
     if name in VITS:
         image, patch, dim, depth, heads, hidden, classes = VITS[name]
         model = torchvision.models.VisionTransformer(
@@ -28,7 +64,7 @@ def build(name):
         return model, image, classes
     if name == "resnet18":
         return torchvision.models.resnet18(), 224, 1000
-    raise SystemExit(f"no peer for {name}; known: {', '.join(VITS)}, resnet18")
+    raise SystemExit(f"no peer for {name}; known: {', '.join(VITS)}, resnet18, addition_transformer")
 
 
 def main():
@@ -41,13 +77,12 @@ def main():
     o = parser.parse_args()
     torch.set_num_threads(o.threads)
     torch.manual_seed(1)
-    model, image, classes = build(o.model)
-    x = torch.randn(o.batch, 3, image, image)
-    y = torch.randint(classes, (o.batch,))
+    model, example_input, example_targets, loss = build(o.model)
+    x, y = example_input(o.batch), example_targets(o.batch)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05)
 
     def train():
-        torch.nn.functional.cross_entropy(model(x), y).backward()
+        loss(model(x), y).backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
@@ -68,7 +103,7 @@ def main():
     ms = statistics.median(times)
     print(json.dumps({"bench": o.kind, "model": o.model, "batch": o.batch, "threads": o.threads,
                       "torch": torch.__version__, "ms_per_step": ms, "steps": len(times),
-                      "images_per_second": 1e3 * o.batch / ms}))
+                      "examples_per_second": 1e3 * o.batch / ms}))
 
 
 if __name__ == "__main__":

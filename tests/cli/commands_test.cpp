@@ -59,7 +59,7 @@ TEST(Bench, PrintsTimesAndTheMachinesLimit) {
                                             "--seconds", "0.1", "--json", "depth=1"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto json = nlohmann::json::parse(outcome.out);
-    EXPECT_GT(json["images_per_second"].get<double>(), 0);
+    EXPECT_GT(json["examples_per_second"].get<double>(), 0);
     EXPECT_GT(json["gflops"].get<double>(), 0);
     EXPECT_GT(json["sgemm_gflops"].get<double>(), 0);
     EXPECT_EQ(json["image"], 32);

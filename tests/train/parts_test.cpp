@@ -107,6 +107,32 @@ TEST(Classification, LabelSmoothingIsTheFormulaAndSharesAreAccepted) {
   EXPECT_EQ(Classification(0).measure(output, target)[0].second, 1);
 }
 
+TEST(DigitSum, IsTheMeanCrossEntropyOfTheThreeDigits) {
+  torch::manual_seed(1);
+  const auto output = torch::randn({5, kSumScores});
+  const auto targets = random_targets(Task::DigitSum, output);
+  double expected = 0;
+  for (int64_t i = 0; i < 5; ++i)
+    for (int64_t digit = 0, first = 0; digit < 3; first += kSumDigitValues[digit++])
+      expected -= output[i]
+                      .narrow(0, first, kSumDigitValues[digit])
+                      .log_softmax(0)[targets[i][digit].item<int64_t>()]
+                      .item<double>();
+  EXPECT_NEAR(DigitSum(0).loss(output, targets).item<double>(), expected / 15, 1e-5);
+  EXPECT_GT(DigitSum(0.1).loss(output, targets).item<double>(), 0);
+}
+
+TEST(DigitSum, CountsSumsWhoseDigitsAreAllRight) {
+  auto output = torch::zeros({2, kSumScores});
+  const auto targets = torch::tensor({{1, 0, 7}, {0, 9, 4}}, torch::kLong);
+  for (const auto place : {1, 2 + 0, 12 + 7}) output[0][place] = 1;
+  for (const auto place : {0, 2 + 9, 12 + 5}) output[1][place] = 1;  // 95, not 94
+  EXPECT_EQ(DigitSum(0).measure(output, targets)[0].second, 1);
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { DigitSum(0).loss(output.narrow(1, 0, 20), targets); }),
+                     "digit sum: output 2x20 does not fit targets 2x3"));
+}
+
 TEST(Averages, WeighByExamplesAndSurviveStoring) {
   Averages a;
   a.add(1.0, {{"accuracy", 3}}, 3);

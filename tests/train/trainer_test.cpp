@@ -8,6 +8,7 @@
 #include "vitrine/data/image_batches.h"
 #include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/run_result.h"
 
 namespace vitrine {
 namespace {
@@ -120,6 +121,20 @@ TEST_F(Training, StopsEarlyWithoutProgress) {
   EXPECT_LE(result.epochs, 6);
 }
 
+TEST_F(Training, StopsAtItsGoal) {
+  const auto result = run({"train.goal=0.3", "train.epochs=50"});
+  EXPECT_EQ(result.end, TrainEnd::ReachedGoal);
+  EXPECT_GE(result.best, 0.3);
+  EXPECT_LT(result.epochs, 50);
+}
+
+TEST_F(Training, StopsAtItsTimeBudgetWithAScoredCheckpoint) {
+  const auto result = run({"train.budget_seconds=0.01", "train.epochs=50"});
+  EXPECT_EQ(result.end, TrainEnd::OverBudget);
+  EXPECT_EQ(result.epochs, 1);
+  EXPECT_TRUE(fs::exists(path_ / "checkpoints" / "best.safetensors"));
+}
+
 TEST_F(Training, ALossThatIsNotFiniteStopsWithStepCausesAndAGoodCheckpoint) {
   const auto message = test::error_of([&] {
     run({"train.optimizer.lr=1e30", "train.clip=0", "train.schedule.kind=constant",
@@ -140,6 +155,8 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
   EXPECT_TRUE(test::contains(test::error_of([&] { run({"model.image=32"}); }), "data.image=32"));
   EXPECT_TRUE(
       test::contains(test::error_of([&] { run({"model.channels=1"}); }), "model.channels=3"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { run({"data.dataset=addition"}); }),
+                             "does not answer what data set 'addition' asks"));
 }
 
 TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
@@ -170,6 +187,29 @@ TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
   EXPECT_TRUE(events);
   EXPECT_EQ(read_metrics(run / "metrics.jsonl").back().kind, "test");
   EXPECT_EQ(test::run_command({"eval", run.string()}).code, 0);
+  const auto result = read_run_outcome(run / "result.json");
+  EXPECT_EQ(result.end, "finished");
+  EXPECT_EQ(result.epochs, 2);
+  EXPECT_EQ(result.checkpoint_bytes,
+            static_cast<int64_t>(fs::file_size(run / "checkpoints/best.safetensors")));
+}
+
+TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
+  write_file_atomically(folder_ / "add.yaml",
+                        "{name: add, model: {name: addition_cnn, embed: 8, channels: 16}, data: "
+                        "{dataset: addition, batch: 500, validation: 0.2}, train: {epochs: 30, "
+                        "optimizer: {kind: adam, lr: 0.01, weight_decay: 0}}}");
+  const auto run = folder_ / "here";
+  const auto outcome = test::run_command({"train", folder_ / "add.yaml", "--run", run.string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GT(read_run_outcome(run / "result.json").accuracy, 0.5);
+  const auto scored = test::run_command({"eval", run.string(), "--split", "validation", "--json"});
+  EXPECT_TRUE(test::contains(scored.out, "\"examples\":2000"));
+  const auto again = test::run_command({"train", folder_ / "add.yaml", "--run", run.string()});
+  EXPECT_EQ(again.code, 1);
+  EXPECT_TRUE(test::contains(again.err, "holds a run already"));
+  EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
+                             "does not take pictures"));
 }
 
 TEST_F(Training, ABadRecipeLeavesNothingBehind) {

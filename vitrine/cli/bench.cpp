@@ -39,19 +39,20 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   const double peak = measure_sgemm_peak(o.device);
   const auto measured =
       training ? measure_training(*model, options) : measure_inference(*model, options);
-  const double images = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
-  const double gflops = 1e-9 * images * (training ? kTrainFlops : kInferFlops) *
+  const auto shape = model->image_shape();
+  const double examples = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
+  const double gflops = 1e-9 * examples * (training ? kTrainFlops : kInferFlops) *
                         static_cast<double>(summarise(choice).multiply_adds);
   if (o.json) {
     s.out << nlohmann::ordered_json{{"bench", training ? "train" : "infer"},
                                     {"model", o.model},
                                     {"batch", o.batch},
-                                    {"image", model->image_shape().image},
+                                    {"image", shape ? shape->image : 0},
                                     {"threads", threads},
                                     {"device", o.device},
                                     {"ms_per_step", measured.milliseconds},
                                     {"steps", measured.steps},
-                                    {"images_per_second", images},
+                                    {"examples_per_second", examples},
                                     {"gflops", gflops},
                                     {"sgemm_gflops", peak},
                                     {"share_of_sgemm", gflops / peak}}
@@ -60,12 +61,14 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
     return 0;
   }
   s.out << fmt::format(
-      "{} {}, batch {}, image {}, {} threads, {}\n"
-      "  {:.1f} ms per step (median of {})\n"
-      "  {:.1f} images/s\n"
+      "{} {}, batch {}{}, {} threads, {}\n"
+      "  {:.3g} ms per step (median of {})\n"
+      "  {:.1f} {}/s\n"
       "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n",
-      training ? "train" : "infer", o.model, o.batch, model->image_shape().image, threads, o.device,
-      measured.milliseconds, measured.steps, images, gflops, 100 * gflops / peak, peak);
+      training ? "train" : "infer", o.model, o.batch,
+      shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
+      measured.milliseconds, measured.steps, examples, shape ? "images" : "examples", gflops,
+      100 * gflops / peak, peak);
   return 0;
 }
 

@@ -12,6 +12,7 @@ Command explain_command();
 Command models_command();
 Command predict_command();
 Command summary_command();
+Command sweep_command();
 Command train_command();
 
 }  // namespace vitrine::cli

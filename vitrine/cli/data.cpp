@@ -139,8 +139,8 @@ void print_info(const DataOptions& o, const Parts& parts, const Measured& m, std
 json info_json(const DataOptions& o, const Parts& parts, const Measured& m) {
   json splits;
   for (const auto part : kParts)
-    splits[part_name(part)] = {{"pictures", parts.get(part).size()},
-                               {"per_class", count_classes(parts.get(part))}};
+    splits[part_name(part)] = {{"pictures", parts.get(part)->size()},
+                               {"per_class", count_classes(*parts.get(part))}};
   return {{"name", o.name},
           {"classes", parts.train->classes()},
           {"splits", splits},

@@ -9,6 +9,7 @@
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/objective.h"
 #include "vitrine/train/report.h"
 
 namespace vitrine::cli {
@@ -36,41 +37,51 @@ Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
   return recipe;
 }
 
+/// The pictures of one part, prepared as the checkpoint says.
+std::unique_ptr<BatchSource> open_pictures(const Recipe& recipe, const CheckpointInfo& info,
+                                           Part part) {
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  const auto data = open_part(recipe.data, seed, part);
+  check(data->classes() == info.classes,
+        "eval: the classes of {} are not those that the network was trained with",
+        recipe.data.dataset);
+  return std::make_unique<ImageBatches>(data, info.preprocess, AugmentConfig(), seed);
+}
+
+std::unique_ptr<BatchSource> open_other(const Recipe& recipe, Part part) {
+  auto splits = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
+  return std::move(splits.get(part));
+}
+
 int run_eval(const EvalOptions& o, Streams streams) {
   set_up_runtime(o.threads);
   const auto part = part_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
-  const auto seed = static_cast<uint64_t>(recipe.seed);
-  const auto data = open_part(recipe.data, seed, part);
-  check(data->classes() == info.classes,
-        "eval: the classes of {} are not those that {} was trained with", recipe.data.dataset,
-        o.model);
-  const ImageBatches batches(data, info.preprocess, {}, seed);
+  const bool has_classes = model->task() == Task::Classes;
+  const auto batches = has_classes ? open_pictures(recipe, info, part) : open_other(recipe, part);
+  const EvaluateOptions options{.batch = recipe.data.batch,
+                                .workers = recipe.data.workers,
+                                .device = device,
+                                .label = o.split};
   ConfusionMatrix matrix(info.classes);
   model->to(device);
-  const auto scores = evaluate_classes(*model, batches,
-                                       {.batch = recipe.data.batch,
-                                        .workers = recipe.data.workers,
-                                        .device = device,
-                                        .label = o.split},
-                                       matrix);
+  const auto scores = has_classes
+                          ? evaluate_classes(*model, *batches, options, matrix)
+                          : evaluate(*model, *batches, *make_objective(model->task(), 0), options);
   if (o.json) {
-    const ordered_json json = {{"model", o.model},
-                               {"dataset", recipe.data.dataset},
-                               {"split", part_name(part)},
-                               {"examples", scores.examples()},
-                               {"loss", scores.loss()},
-                               {"accuracy", matrix.accuracy()},
-                               {"report", ordered_json::parse(classification_report_json(matrix))}};
+    ordered_json json = {{"model", o.model},         {"dataset", recipe.data.dataset},
+                         {"split", part_name(part)}, {"examples", scores.examples()},
+                         {"loss", scores.loss()},    {"accuracy", scores.mean("accuracy")}};
+    if (has_classes) json["report"] = ordered_json::parse(classification_report_json(matrix));
     streams.out << json.dump() << '\n';
     return 0;
   }
-  streams.out << fmt::format("{} on {} {} examples of {}\nloss      {:.4f}\naccuracy  {:.2f} %\n\n",
+  streams.out << fmt::format("{} on {} {} examples of {}\nloss      {:.4f}\naccuracy  {:.2f} %\n",
                              o.model, scores.examples(), part_name(part), recipe.data.dataset,
-                             scores.loss(), 100 * matrix.accuracy())
-              << classification_report(matrix);
+                             scores.loss(), 100 * scores.mean("accuracy"));
+  if (has_classes) streams.out << '\n' << classification_report(matrix);
   return 0;
 }
 

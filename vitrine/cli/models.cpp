@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
@@ -43,11 +44,24 @@ std::vector<Listed> list(const ModelsOptions& o) {
   return result;
 }
 
+/// With two decimals, or two significant digits where those would say 0.
+std::string short_number(double value, double unit) {
+  return value >= 0.01 * unit ? fmt::format("{:.2f}", value / unit)
+                              : fmt::format("{:.2g}", value / unit);
+}
+
+/// The side of the model's pictures, or nothing if it does not take pictures.
+std::optional<int64_t> image_of(const ModelSummary& summary) {
+  if (summary.input.size() != 4) return std::nullopt;
+  return summary.input.back();
+}
+
 std::string text_of(const Listed& m, size_t width) {
-  const auto name = fmt::format("{:<{}}", m.name, width);
-  auto text = fmt::format(
-      "{}  {:>10.2f}  {:>13.2f}  {:>5}  {}", name, static_cast<double>(m.summary.parameters) / 1e6,
-      static_cast<double>(m.summary.multiply_adds) / 1e9, m.summary.input.back(), m.description);
+  const auto image = image_of(m.summary);
+  auto text = fmt::format("{:<{}}  {:>10}  {:>13}  {:>5}  {}", m.name, width,
+                          short_number(static_cast<double>(m.summary.parameters), 1e6),
+                          short_number(static_cast<double>(m.summary.multiply_adds), 1e9),
+                          image ? fmt::format("{}", *image) : "-", m.description);
   if (!m.alias_of.empty()) text += fmt::format(" (= {})", m.alias_of);
   if (!m.aliases.empty()) text += fmt::format(" (also {})", fmt::join(m.aliases, ", "));
   return text;
@@ -58,8 +72,8 @@ ordered_json json_of(const Listed& m) {
                        {"description", m.description},
                        {"parameters", m.summary.parameters},
                        {"multiply_adds", m.summary.multiply_adds},
-                       {"image", m.summary.input.back()},
                        {"aliases", m.aliases}};
+  if (const auto image = image_of(m.summary)) json["image"] = *image;
   if (!m.alias_of.empty()) json["alias_of"] = m.alias_of;
   return json;
 }

@@ -11,6 +11,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/run_records.h"
+#include "vitrine/train/run_result.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
 
@@ -22,6 +23,7 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   std::string resume;
   std::string out = "runs";
+  std::string run;
   std::string device = "cpu";
   int64_t threads = 0;
 };
@@ -31,29 +33,64 @@ MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Split
                       const torch::Device& device, Streams s) {
   const auto [model, info] = load_checkpoint(folder.best());
   model->to(device);
-  ConfusionMatrix matrix(data.classes);
-  const auto scores = evaluate_classes(*model, *data.test,
-                                       {.batch = recipe.data.batch,
-                                        .workers = recipe.data.workers,
-                                        .device = device,
-                                        .label = "test"},
-                                       matrix);
+  const EvaluateOptions options{.batch = recipe.data.batch,
+                                .workers = recipe.data.workers,
+                                .device = device,
+                                .label = "test"};
+  Averages scores;
+  if (data.task == Task::Classes) {
+    ConfusionMatrix matrix(data.classes);
+    scores = evaluate_classes(*model, *data.test, options, matrix);
+    write_class_report(folder, matrix);
+  } else {
+    scores =
+        evaluate(*model, *data.test, *make_objective(data.task, /*label_smoothing=*/0), options);
+  }
   const MetricsLine line{"test",
                          info.epoch,
                          info.step,
                          static_cast<double>(std::time(nullptr)),
-                         {{"loss", scores.loss()}, {"accuracy", matrix.accuracy()}}};
-  write_test_report(folder, line, matrix);
+                         {{"loss", scores.loss()}, {"accuracy", scores.mean("accuracy")}}};
+  MetricsFile(folder.metrics(), /*keep_bytes=*/-1).add(line);
   s.err << fmt::format("test accuracy {:.2f} % (loss {:.4f}) with the weights of epoch {}\n",
-                       100 * matrix.accuracy(), scores.loss(), info.epoch);
+                       100 * line.value("accuracy"), scores.loss(), info.epoch);
   return line;
+}
+
+std::string end_name(TrainEnd end) {
+  switch (end) {
+    case TrainEnd::Finished:
+      return "finished";
+    case TrainEnd::StoppedEarly:
+      return "stopped_early";
+    case TrainEnd::ReachedGoal:
+      return "reached";
+    case TrainEnd::OverBudget:
+      return "over_budget";
+    case TrainEnd::Interrupted:
+      return "interrupted";
+  }
+  fail("train: end {} has no name", static_cast<int>(end));
+}
+
+std::string end_text(TrainEnd end) {
+  switch (end) {
+    case TrainEnd::ReachedGoal:
+      return "reached its goal";
+    case TrainEnd::OverBudget:
+      return "stopped at its time budget";
+    case TrainEnd::StoppedEarly:
+      return "stopped early";
+    default:
+      return "done";
+  }
 }
 
 int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& o, int64_t threads,
              std::shared_ptr<Model> model, const Splits& data, Streams s) {
   const bool resume = !o.resume.empty();
   s.err << (resume ? "resume " : "run folder ") << folder.path().string() << '\n';
-  const Classification objective(recipe.train.label_smoothing);
+  const auto objective = make_objective(data.task, recipe.train.label_smoothing);
   std::optional<RunRecords> records;
   const auto record = [&](const MetricsLine& line) {
     try {
@@ -64,7 +101,7 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
   };
   const auto result = train({.recipe = recipe,
                              .folder = folder,
-                             .objective = objective,
+                             .objective = *objective,
                              .resume = resume,
                              .device = o.device,
                              .threads = threads,
@@ -75,10 +112,20 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
     s.err << "interrupted; go on with: vitrine train --resume " << folder.path().string() << '\n';
     return 1;
   }
-  s.err << fmt::format("{} after {} epochs, {} steps, {}\n",
-                       result.end == TrainEnd::StoppedEarly ? "stopped early" : "done",
-                       result.epochs, result.steps, duration_text(result.seconds));
-  record(test_best(folder, recipe, data, open_device(o.device), s));
+  s.err << fmt::format("{} after {} epochs, {} steps, {}\n", end_text(result.end), result.epochs,
+                       result.steps, duration_text(result.seconds));
+  const auto test = test_best(folder, recipe, data, open_device(o.device), s);
+  record(test);
+  write_run_outcome(folder.result(),
+                    {.end = end_name(result.end),
+                     .epochs = result.epochs,
+                     .steps = result.steps,
+                     .seconds = result.seconds,
+                     .accuracy = test.value("accuracy"),
+                     .loss = test.value("loss"),
+                     .validation_accuracy = result.best,
+                     .parameters = summarise(recipe.model).parameters,
+                     .checkpoint_bytes = static_cast<int64_t>(fs::file_size(folder.best()))});
   s.out << folder.path().string() << '\n';
   return 0;
 }
@@ -107,15 +154,17 @@ int run_train(const TrainOptions& o, Streams s) {
                             resume ? std::vector<std::string>() : o.overrides);
   recipe.data = resolved(recipe.data);
   if (resume) check_same_recipe(o, recipe);
-  const auto wanted = resume && o.threads == 0 ? read_run_position(*stored).threads : o.threads;
-  const auto threads = set_up_runtime(wanted);
-  if (resume && threads != read_run_position(*stored).threads)
+  const auto begun_with = resume ? read_run_position(*stored).threads : 0;
+  const auto threads = set_up_runtime(o.threads == 0 ? begun_with : o.threads);
+  if (resume && threads != begun_with)
     s.err << "note: the run began with another number of threads, so its bits may differ\n";
   if (recipe.train.precision == Precision::BFloat16 && !has_fast_bfloat16(o.device))
     s.err << "note: this device has no bf16 instructions, so bf16 will be slower than fp32\n";
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   auto model = build_for_training(recipe, data);
-  const auto folder = resume ? *stored : RunFolder::create(o.out, recipe.name);
+  const auto folder = resume          ? *stored
+                      : o.run.empty() ? RunFolder::create(o.out, recipe.name)
+                                      : RunFolder::create_at(o.run);
   if (!resume) {
     write_file_atomically(folder.recipe(), to_yaml(recipe));
     write_file_atomically(folder.path() / "model_summary.txt",
@@ -134,6 +183,7 @@ Command train_command() {
         app.add_option("overrides", o->overrides, "key.path=value, such as train.epochs=3");
         app.add_option("--resume", o->resume, "go on with this run folder");
         app.add_option("--out", o->out, "where run folders are made")->capture_default_str();
+        app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
         app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
         return [o](Streams s) { return run_train(*o, s); };

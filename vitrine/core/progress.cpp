@@ -31,7 +31,7 @@ Progress::Progress(std::string label, int64_t total, std::string unit)
       terminal_(::isatty(STDERR_FILENO)) {}
 
 Progress::~Progress() {
-  if (shown_ || terminal_) draw(/*last=*/true);
+  if (shown_) draw(/*last=*/true);
 }
 
 double Progress::seconds() const {

@@ -7,7 +7,7 @@
 namespace vitrine {
 
 /// A progress bar with ETA on stderr: redrawn in place on a terminal, a line now and then
-/// elsewhere. The last state stays on screen.
+/// elsewhere; quick work shows none. The last state stays on screen.
 class Progress {
  public:
   Progress(std::string label, int64_t total, std::string unit);

@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/core/task.h"
+#include "vitrine/data/dataset.h"
+
 namespace vitrine {
 
 /// What a model is fed and what it should answer.
 struct Batch {
-  torch::Tensor inputs;   // images: (B, C, H, W) float
-  torch::Tensor targets;  // classes: (B) int64; or (B, N) float shares after mixup and cutmix
+  torch::Tensor inputs;   // pictures: (B, C, H, W) float; sums: (B, 4) int64 digits
+  torch::Tensor targets;  // as the Task says
   int64_t size() const { return inputs.size(0); }
 };
 
@@ -27,8 +30,13 @@ class BatchSource {
 
 /// The three parts of a data set, as a recipe splits it.
 struct Splits {
+  Task task = Task::Classes;
   std::unique_ptr<BatchSource> train, validation, test;
-  std::vector<std::string> classes;
+  std::vector<std::string> classes{};  // with Task::Classes
+
+  std::unique_ptr<BatchSource>& get(Part part) {
+    return part == Part::Train ? train : part == Part::Validation ? validation : test;
+  }
 };
 
 }  // namespace vitrine

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/mix.h"
+#include "vitrine/data/registry.h"
 
 namespace vitrine {
 namespace {
@@ -54,6 +55,7 @@ void ImageBatches::mix(Batch& batch, Random random) const {
 }
 
 Splits open_data(const DataConfig& config, uint64_t seed) {
+  if (const auto& batches = datasets().get(config.dataset).batches) return batches(config, seed);
   const auto parts = open_parts(config, seed);
   const auto how = preprocess_of(config);
   const auto batches = [&](const std::shared_ptr<const Dataset>& data,

@@ -40,6 +40,8 @@ Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has
 Parts open_parts(const DataConfig& config, uint64_t seed) {
   config.validate();
   const auto& entry = datasets().get(config.dataset);
+  check(entry.open != nullptr, "data: '{}' does not consist of pictures ({})", config.dataset,
+        entry.summary);
   const Data validation = entry.open(config, Part::Validation),
              test = entry.open(config, Part::Test);
   auto parts = cut(config, seed, validation != nullptr, test != nullptr);
@@ -53,11 +55,10 @@ Parts open_parts(const DataConfig& config, uint64_t seed) {
 }
 
 Data open_part(const DataConfig& config, uint64_t seed, Part part) {
-  if (part == Part::Test)
-    if (const Data test = datasets().get(config.dataset).open(config, part)) return test;
-  const auto parts = open_parts(config, seed);
-  if (part == Part::Train) return parts.train;
-  return part == Part::Validation ? parts.validation : parts.test;
+  const auto& open = datasets().get(config.dataset).open;
+  if (part == Part::Test && open)
+    if (const Data test = open(config, part)) return test;
+  return open_parts(config, seed).get(part);
 }
 
 }  // namespace vitrine

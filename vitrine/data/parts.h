@@ -11,8 +11,8 @@ namespace vitrine {
 struct Parts {
   std::shared_ptr<const Dataset> train, validation, test;
 
-  const Dataset& get(Part part) const {
-    return part == Part::Train ? *train : part == Part::Validation ? *validation : *test;
+  const std::shared_ptr<const Dataset>& get(Part part) const {
+    return part == Part::Train ? train : part == Part::Validation ? validation : test;
   }
 };
 

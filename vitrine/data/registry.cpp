@@ -1,5 +1,6 @@
 #include "vitrine/data/registry.h"
 
+#include "vitrine/data/addition.h"
 #include "vitrine/data/cifar10.h"
 #include "vitrine/data/fashion_mnist.h"
 #include "vitrine/data/image_folder.h"
@@ -14,6 +15,7 @@ const Registry<DatasetEntry>& datasets() {
     r.add("fashion_mnist", fashion_mnist_entry());
     r.add("folder", image_folder_entry());
     r.add("synthetic", synthetic_entry());
+    r.add("addition", addition_entry());
     return r;
   }();
   return registry;

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/formats/checkpoint.h"
@@ -24,6 +25,9 @@ Classifier::~Classifier() = default;
 Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string& device) {
   auto loaded =
       std::make_unique<Loaded>(Loaded{load_checkpoint(run_or_checkpoint), open_device(device)});
+  check(loaded->checkpoint.model->image_shape().has_value(),
+        "predict: {} ({}) does not take pictures; score it with `vitrine eval`",
+        run_or_checkpoint.string(), loaded->checkpoint.info.model.name());
   loaded->checkpoint.model->to(loaded->device);
   return Classifier(std::move(loaded));
 }

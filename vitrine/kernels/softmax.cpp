@@ -58,13 +58,43 @@ void softmax_gradient(const T* y, const T* dy, T* dx, int64_t n) {
   for (; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
 }
 
-void softmax_f(float* x, int64_t n) { softmax(x, n); }
-void softmax_d(double* x, int64_t n) { softmax(x, n); }
-void gradient_f(const float* y, const float* dy, float* dx, int64_t n) {
-  softmax_gradient(y, dy, dx, n);
+/// For rows shorter than a vector: the exponentials of all rows together.
+template <typename T>
+void short_softmax_rows(T* HWY_RESTRICT x, int64_t rows, int64_t n) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t r = 0; r < rows; ++r) {
+    T* row = x + r * n;
+    T max = row[0];
+    for (int64_t i = 1; i < n; ++i) max = row[i] > max ? row[i] : max;
+    for (int64_t i = 0; i < n; ++i) row[i] -= max;
+  }
+  int64_t i = 0;
+  for (; i + lanes <= rows * n; i += lanes) hn::StoreU(hn::Exp(d, hn::LoadU(d, x + i)), d, x + i);
+  for (; i < rows * n; ++i) x[i] = std::exp(x[i]);
+  for (int64_t r = 0; r < rows; ++r) {
+    T* row = x + r * n;
+    T sum = 0;
+    for (int64_t j = 0; j < n; ++j) sum += row[j];
+    const T inverse = 1 / sum;
+    for (int64_t j = 0; j < n; ++j) row[j] *= inverse;
+  }
 }
-void gradient_d(const double* y, const double* dy, double* dx, int64_t n) {
-  softmax_gradient(y, dy, dx, n);
+
+template <typename T>
+void all_rows(T* x, int64_t rows, int64_t n) {
+  const hn::ScalableTag<T> d;
+  if (n < static_cast<int64_t>(hn::Lanes(d))) return short_softmax_rows(x, rows, n);
+  for (int64_t r = 0; r < rows; ++r) softmax(x + r * n, n);
+}
+
+void softmax_f(float* x, int64_t rows, int64_t n) { all_rows(x, rows, n); }
+void softmax_d(double* x, int64_t rows, int64_t n) { all_rows(x, rows, n); }
+void gradient_f(const float* y, const float* dy, float* dx, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) softmax_gradient(y + r * n, dy + r * n, dx + r * n, n);
+}
+void gradient_d(const double* y, const double* dy, double* dx, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) softmax_gradient(y + r * n, dy + r * n, dx + r * n, n);
 }
 
 }  // namespace vitrine::kernels::HWY_NAMESPACE
@@ -78,13 +108,17 @@ HWY_EXPORT(softmax_d);
 HWY_EXPORT(gradient_f);
 HWY_EXPORT(gradient_d);
 
-void softmax_row(float* x, int64_t n) { HWY_DYNAMIC_DISPATCH(softmax_f)(x, n); }
-void softmax_row(double* x, int64_t n) { HWY_DYNAMIC_DISPATCH(softmax_d)(x, n); }
-void softmax_row_backward(const float* y, const float* dy, float* dx, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(gradient_f)(y, dy, dx, n);
+void softmax_rows(float* x, int64_t rows, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(softmax_f)(x, rows, n);
 }
-void softmax_row_backward(const double* y, const double* dy, double* dx, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(gradient_d)(y, dy, dx, n);
+void softmax_rows(double* x, int64_t rows, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(softmax_d)(x, rows, n);
+}
+void softmax_rows_backward(const float* y, const float* dy, float* dx, int64_t rows, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(gradient_f)(y, dy, dx, rows, n);
+}
+void softmax_rows_backward(const double* y, const double* dy, double* dx, int64_t rows, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(gradient_d)(y, dy, dx, rows, n);
 }
 
 }  // namespace vitrine::kernels

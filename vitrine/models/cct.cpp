@@ -103,7 +103,9 @@ torch::Tensor Cct::example_input(int64_t batch) const {
   return torch::randn({batch, config.channels, config.image, config.image});
 }
 
-ImageShape Cct::image_shape() const { return {config.channels, config.image, config.classes}; }
+std::optional<ImageShape> Cct::image_shape() const {
+  return ImageShape{config.channels, config.image, config.classes};
+}
 
 std::optional<TokenGrid> Cct::token_grid() const {
   return TokenGrid{config.side(), config.side(), 0};

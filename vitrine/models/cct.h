@@ -51,7 +51,7 @@ class Cct : public Model {
   explicit Cct(const CctConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
   torch::Tensor example_input(int64_t batch) const override;
-  ImageShape image_shape() const override;
+  std::optional<ImageShape> image_shape() const override;
   std::optional<TokenGrid> token_grid() const override;
   torch::Tensor position_table() const override { return positions->table(); }
 

@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "vitrine/core/task.h"
+
 namespace vitrine {
 
 /// What an image classifier takes and gives: (B, channels, image, image) -> (B, classes).
@@ -22,7 +24,9 @@ class Model : public torch::nn::Module {
   virtual torch::Tensor forward(const torch::Tensor& x) = 0;
   /// An input of the right shape and type, for tests, summaries and benchmarks.
   virtual torch::Tensor example_input(int64_t batch) const = 0;
-  virtual ImageShape image_shape() const = 0;
+  virtual Task task() const { return Task::Classes; }
+  /// Nothing for models that do not take pictures.
+  virtual std::optional<ImageShape> image_shape() const { return std::nullopt; }
   /// Nothing for models without attention over patches.
   virtual std::optional<TokenGrid> token_grid() const { return std::nullopt; }
   /// The positions' table (1, T, C); undefined for models without one.

@@ -1,5 +1,6 @@
 #include "vitrine/models/registry.h"
 
+#include "vitrine/models/addition.h"
 #include "vitrine/models/cct.h"
 #include "vitrine/models/resnet.h"
 #include "vitrine/models/vit.h"
@@ -55,6 +56,11 @@ const Registry<ModelEntry>& models() {
     r.add("cct_2_3x2",
           entry<Cct>("compact convolutional transformer: 2 blocks of 128", cct_2_3x2()));
     r.add("resnet18", entry<ResNet>("ResNet-18", resnet18()));
+    r.add("addition_cnn", entry<AdditionCnn>("adds two numbers of two digits by convolutions",
+                                             AdditionCnnConfig()));
+    r.add("addition_transformer",
+          entry<AdditionTransformer>("adds two numbers of two digits by attention",
+                                     AdditionTransformerConfig()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));
     r.add("vit_small_patch16_224", alias("vit_s16", r.get("vit_s16")));

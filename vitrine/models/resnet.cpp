@@ -81,6 +81,8 @@ torch::Tensor ResNet::example_input(int64_t batch) const {
   return torch::randn({batch, config.channels, config.image, config.image});
 }
 
-ImageShape ResNet::image_shape() const { return {config.channels, config.image, config.classes}; }
+std::optional<ImageShape> ResNet::image_shape() const {
+  return ImageShape{config.channels, config.image, config.classes};
+}
 
 }  // namespace vitrine

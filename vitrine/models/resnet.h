@@ -41,7 +41,7 @@ class ResNet : public Model {
   explicit ResNet(const ResNetConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
   torch::Tensor example_input(int64_t batch) const override;
-  ImageShape image_shape() const override;
+  std::optional<ImageShape> image_shape() const override;
 
   const ResNetConfig config;
   torch::nn::Conv2d conv1{nullptr};

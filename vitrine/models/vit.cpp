@@ -133,7 +133,9 @@ torch::Tensor Vit::example_input(int64_t batch) const {
   return torch::randn({batch, config.channels, config.image, config.image});
 }
 
-ImageShape Vit::image_shape() const { return {config.channels, config.image, config.classes}; }
+std::optional<ImageShape> Vit::image_shape() const {
+  return ImageShape{config.channels, config.image, config.classes};
+}
 
 std::optional<TokenGrid> Vit::token_grid() const {
   const int64_t side = config.image / config.patch;

@@ -6,16 +6,14 @@
 #include <cmath>
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/cpu_kernel.h"
 
 namespace vitrine {
 namespace {
 
 constexpr int64_t kElementsPerTask = 1 << 15;
 
-bool has_kernel(const torch::Tensor& t) {
-  return t.device().is_cpu() && t.is_contiguous() &&
-         (t.scalar_type() == torch::kFloat || t.scalar_type() == torch::kDouble);
-}
+bool has_kernel(const torch::Tensor& t) { return has_cpu_kernel(t) && t.is_contiguous(); }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/attention.h"
+#include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/random_key.h"
 
 namespace vitrine {
@@ -109,10 +110,8 @@ torch::Tensor packed_attention_reference(const torch::Tensor& qkv, double dropou
 
 torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout) {
   check_packed(qkv, dropout);
-  const bool has_kernel = qkv.device().is_cpu() && (qkv.scalar_type() == torch::kFloat ||
-                                                    qkv.scalar_type() == torch::kDouble);
   RECORD_FUNCTION("vitrine::packed_attention", std::vector<c10::IValue>({qkv}));
-  if (!has_kernel) return packed_attention_reference(qkv, dropout);
+  if (!has_cpu_kernel(qkv)) return packed_attention_reference(qkv, dropout);
   return PackedAttention::apply(qkv, dropout);
 }
 

@@ -5,6 +5,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/dropout.h"
+#include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/random_key.h"
 
 namespace vitrine {
@@ -47,9 +48,7 @@ struct Dropout : torch::autograd::Function<Dropout> {
 torch::Tensor keyed_dropout(const torch::Tensor& x, double p, bool training) {
   check(p >= 0 && p < 1, "keyed_dropout: probability {} is not in [0, 1)", p);
   if (!training || p == 0) return x;
-  const bool has_kernel = x.device().is_cpu() &&
-                          (x.scalar_type() == torch::kFloat || x.scalar_type() == torch::kDouble);
-  if (!has_kernel) return torch::dropout(x, p, /*train=*/true);
+  if (!has_cpu_kernel(x)) return torch::dropout(x, p, /*train=*/true);
   return Dropout::apply(x, p);
 }
 

@@ -18,8 +18,12 @@ void TrainConfig::visit(Fields& f) {
     "bf16 = autocast, for devices that have it");
   f("patience", patience, "stop after this many evaluations without a better one; 0 = never");
   f("evaluate_every", evaluate_every, "epochs between two evaluations");
+  f("goal", goal, "stop as soon as the validation score reaches this; 0 = never");
+  f("budget_seconds", budget_seconds,
+    "stop after this many seconds of training (the bits then depend on the machine); 0 = never");
   f("checkpoint_steps", checkpoint_steps,
-    "steps between two resume points inside an epoch; 0 = only after each epoch");
+    "steps between two resume points inside an epoch; 0 = only after epochs");
+  f("log_steps", log_steps, "steps between two lines of metrics.jsonl; 0 = only after epochs");
 }
 
 void TrainConfig::validate() const {
@@ -29,9 +33,10 @@ void TrainConfig::validate() const {
   check_share("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
-  check(patience >= 0 && checkpoint_steps >= 0,
-        "train: patience {} and checkpoint_steps {} must not be negative", patience,
-        checkpoint_steps);
+  check(patience >= 0 && checkpoint_steps >= 0 && log_steps >= 0,
+        "train: patience {}, checkpoint_steps {} and log_steps {} must not be negative", patience,
+        checkpoint_steps, log_steps);
+  check(budget_seconds >= 0, "train: budget_seconds {} is negative", budget_seconds);
   check(!recompute || precision == Precision::Float32,
         "train: recompute and precision bf16 do not go together; choose one");
   optimizer.validate();

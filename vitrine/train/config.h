@@ -26,7 +26,10 @@ struct TrainConfig {
   Precision precision = Precision::Float32;
   int64_t patience = 0;
   int64_t evaluate_every = 1;
+  double goal = 0;
+  double budget_seconds = 0;
   int64_t checkpoint_steps = 0;
+  int64_t log_steps = 20;
 
   void visit(Fields& f);
   void validate() const;

@@ -60,7 +60,7 @@ Averages evaluate(Model& model, const BatchSource& source, const Objective& obje
   model.eval();
   Averages averages;
   Loader loader(source, {.batch = options.batch, .workers = options.workers});
-  Progress progress(options.label, source.size(), "images");
+  Progress progress(options.label, source.size(), "examples");
   while (auto batch = loader.next()) {
     const auto targets = batch->targets.to(options.device);
     const auto output = model.forward(batch->inputs.to(options.device));

@@ -2,9 +2,12 @@
 
 #include <torch/types.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "vitrine/core/task.h"
 
 namespace vitrine {
 
@@ -41,5 +44,25 @@ class Classification : public Objective {
  private:
   double label_smoothing_;
 };
+
+/// Cross-entropy over each digit of a sum; "accuracy" counts sums whose digits are all right.
+class DigitSum : public Objective {
+ public:
+  explicit DigitSum(double label_smoothing) : label_smoothing_(label_smoothing) {}
+  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override;
+  torch::Tensor plain_loss(const torch::Tensor& output,
+                           const torch::Tensor& targets) const override;
+  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
+  std::string watched() const override { return "accuracy"; }
+  bool higher_is_better() const override { return true; }
+
+ private:
+  double label_smoothing_;
+};
+
+std::unique_ptr<Objective> make_objective(Task task, double label_smoothing);
+
+/// Random targets for a batch of `output`, for benchmarks.
+torch::Tensor random_targets(Task task, const torch::Tensor& output);
 
 }  // namespace vitrine

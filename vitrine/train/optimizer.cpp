@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "vitrine/core/checks.h"
+#include "vitrine/models/model.h"
 #include "vitrine/ops/adam.h"
 
 namespace vitrine {
@@ -16,6 +17,13 @@ bool is_decayed(const std::string& name, const torch::Tensor& t) {
 }
 
 }  // namespace
+
+NamedTensors trainable_parameters(const Model& model) {
+  NamedTensors result;
+  for (const auto& item : model.named_parameters())
+    if (item.value().requires_grad()) result.emplace_back(item.key(), item.value());
+  return result;
+}
 
 void OptimizerConfig::visit(Fields& f) {
   f("kind", kind,

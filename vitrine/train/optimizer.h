@@ -10,6 +10,8 @@
 
 namespace vitrine {
 
+class Model;
+
 enum class OptimizerKind { Sgd, Adam, AdamW };
 
 struct OptimizerConfig {
@@ -23,6 +25,9 @@ struct OptimizerConfig {
   void visit(Fields& f);
   void validate() const;
 };
+
+/// The parameters that learn, under their names.
+NamedTensors trainable_parameters(const Model& model);
 
 /// Changes parameters by their gradients. Norms, biases, class tokens and positions are not
 /// decayed.

@@ -21,6 +21,14 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
   return RunFolder(path);
 }
 
+RunFolder RunFolder::create_at(const fs::path& path) {
+  RunFolder folder(path);
+  check(!fs::exists(folder.recipe()),
+        "run: {} holds a run already; go on with --resume, or remove it", path.string());
+  make_folder(path / "checkpoints");
+  return folder;
+}
+
 void RunFolder::remove_leftovers() const {
   for (const auto& folder : {path_, path_ / "checkpoints"})
     for (const auto& entry : fs::directory_iterator(folder))

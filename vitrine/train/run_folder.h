@@ -11,12 +11,15 @@ class RunFolder {
  public:
   /// Makes `root`/NAME-YYYYMMDD-HHMMSS; a number is added if that exists.
   static RunFolder create(const fs::path& root, const std::string& name);
+  /// Makes exactly `path`; throws if it holds a run already.
+  static RunFolder create_at(const fs::path& path);
   /// An existing run; throws if it holds no recipe.
   static RunFolder open(const fs::path& path);
 
   const fs::path& path() const { return path_; }
   fs::path recipe() const { return path_ / "recipe.yaml"; }
   fs::path metrics() const { return path_ / "metrics.jsonl"; }
+  fs::path result() const { return path_ / "result.json"; }
   fs::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
   fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
   /// What a resume needs: weights, moments, averages and the place in the run, in one file.

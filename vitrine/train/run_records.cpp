@@ -9,7 +9,8 @@
 namespace vitrine {
 namespace {
 
-constexpr size_t kMostMarkers = 40;  // longer curves are lines without dots
+constexpr auto kBetweenCurves = std::chrono::seconds(10);  // a drawing takes a fifth of a second
+constexpr size_t kMostMarkers = 40;                        // longer curves are lines without dots
 
 /// An old event file would show the steps after the resume point twice.
 const RunFolder& without_old_events(const RunFolder& folder) {
@@ -67,13 +68,17 @@ RunRecords::RunRecords(const RunFolder& folder)
 
 void RunRecords::add(const MetricsLine& line) {
   write_events(line);
-  if (line.kind == "epoch") write_curves(folder_);
+  const auto now = std::chrono::steady_clock::now();
+  const bool due = line.kind == "epoch" && now - drawn_ >= kBetweenCurves;
+  if (!due && line.kind != "test") return;
+  write_curves(folder_);
+  drawn_ = std::chrono::steady_clock::now();
 }
 
 void RunRecords::write_events(const MetricsLine& line) {
   for (const auto& [name, value] : line.values)
     events_.scalar(line.kind + "/" + name, line.step, value, line.time);
-  if (line.kind != "step") events_.flush();
+  if (line.kind == "test") events_.flush();
 }
 
 void write_curves(const RunFolder& folder) {
@@ -83,9 +88,7 @@ void write_curves(const RunFolder& folder) {
   figure.save(folder.path() / "curves");
 }
 
-void write_test_report(const RunFolder& folder, const MetricsLine& scores,
-                       const ConfusionMatrix& matrix) {
-  MetricsFile(folder.metrics(), /*keep_bytes=*/-1).add(scores);
+void write_class_report(const RunFolder& folder, const ConfusionMatrix& matrix) {
   write_file_atomically(folder.path() / "classification_report.txt", classification_report(matrix));
   const auto n = matrix.size();
   plot::HeatMap map{.title = fmt::format("Test set: {:.2f} % of {} right", 100 * matrix.accuracy(),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+
 #include "vitrine/train/metrics.h"
 #include "vitrine/train/report.h"
 #include "vitrine/train/run_folder.h"
@@ -13,7 +15,8 @@ class RunRecords {
  public:
   /// Writes the event file anew from what metrics.jsonl holds already.
   explicit RunRecords(const RunFolder& folder);
-  /// Takes note of a line that was just added to metrics.jsonl; an epoch's redraws the curves.
+  /// Takes note of a line that was just added to metrics.jsonl. Epochs redraw the curves, at most
+  /// every ten seconds, and the test's does.
   void add(const MetricsLine& line);
 
  private:
@@ -21,13 +24,13 @@ class RunRecords {
 
   RunFolder folder_;
   EventWriter events_;
+  std::chrono::steady_clock::time_point drawn_{};
 };
 
 /// curves.png and curves.svg: each quantity that was measured, over the epochs.
 void write_curves(const RunFolder& folder);
 
-/// classification_report.txt, confusion_matrix.png and .svg, and a "test" line in metrics.jsonl.
-void write_test_report(const RunFolder& folder, const MetricsLine& scores,
-                       const ConfusionMatrix& matrix);
+/// classification_report.txt, confusion_matrix.png and .svg.
+void write_class_report(const RunFolder& folder, const ConfusionMatrix& matrix);
 
 }  // namespace vitrine

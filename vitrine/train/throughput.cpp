@@ -39,17 +39,13 @@ Throughput measure_training(Model& model, const ThroughputOptions& o) {
   const torch::Device device(o.device);
   model.to(device);
   model.train();
-  NamedTensors parameters;
-  for (const auto& item : model.named_parameters())
-    parameters.emplace_back(item.key(), item.value());
-  Optimizer optimizer({}, parameters);
-  const Classification objective(/*label_smoothing=*/0);
+  Optimizer optimizer({}, trainable_parameters(model));
+  const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
   const auto inputs = model.example_input(o.batch).to(device);
-  const auto targets =
-      torch::randint(model.image_shape().classes, {o.batch}, torch::kLong).to(device);
+  const auto targets = random_targets(model.task(), model.forward(inputs));
   return repeat(
       [&] {
-        objective.loss(model.forward(inputs), targets).backward();
+        objective->loss(model.forward(inputs), targets).backward();
         optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
         optimizer.zero_gradients();
       },

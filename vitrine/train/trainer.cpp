@@ -20,7 +20,8 @@
 namespace vitrine {
 namespace {
 
-constexpr int64_t kStepsPerMetricsLine = 20;
+// Epochs of small networks take milliseconds: their checkpoints are written now and then.
+constexpr double kSecondsBetweenSaves = 5;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -53,11 +54,19 @@ class Autocast {
   bool on_;
 };
 
-NamedTensors trainable(const Model& model) {
-  NamedTensors result;
-  for (const auto& item : model.named_parameters())
-    if (item.value().requires_grad()) result.emplace_back(item.key(), item.value());
-  return result;
+/// Throws if the data's pictures and classes are not those of the model.
+void check_pictures(const ImageShape& shape, const Splits& data) {
+  const auto classes = static_cast<int64_t>(data.classes.size());
+  check(shape.classes == classes,
+        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
+        shape.classes, classes, classes);
+  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
+  check(example.size(1) == shape.channels && example.size(2) == shape.image &&
+            example.size(3) == shape.image,
+        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "model.image={} and model.channels={}, or data.image={}",
+        shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
+        example.size(2), example.size(1), shape.image);
 }
 
 class Training {
@@ -96,33 +105,27 @@ class Training {
   TrainResult run() {
     catch_interrupts();
     if (!request_.resume) save_state();  // a kill in the first epoch can be resumed, too
-    const int64_t images = data_.train->size() * config_.epochs;
-    progress_.emplace("train", images, "images");
+    const int64_t examples = data_.train->size() * config_.epochs;
+    progress_.emplace("train", examples, "examples");
     progress_->start_at(position_.epoch * data_.train->size() +
                         position_.batch * recipe_.data.batch);
-    auto end = TrainEnd::Finished;
-    while (!position_.finished && end == TrainEnd::Finished) {
-      if (!run_epoch()) {
-        end = TrainEnd::Interrupted;
-      } else if (config_.patience > 0 && position_.evaluations_since_best >= config_.patience) {
-        end = TrainEnd::StoppedEarly;
-      }
-    }
+    bool going_on = true;
+    while (!position_.finished && going_on) going_on = run_epoch();
     progress_.reset();
-    return {end, position_.epoch, position_.step, position_.seconds, position_.best};
+    return {end(), position_.epoch, position_.step, position_.seconds, position_.best};
   }
 
  private:
   NamedTensors on_device() {
     model_->to(device_);
-    return trainable(*model_);
+    return trainable_parameters(*model_);
   }
 
   /// False if the user interrupted it; the resume state is saved then.
   bool run_epoch() {
     model_->train();
     const double began = now(), seconds_before = position_.seconds;
-    int64_t images = 0;
+    int64_t examples = 0;
     Loader loader(*data_.train, {.batch = recipe_.data.batch,
                                  .shuffle = true,
                                  .seed = static_cast<uint64_t>(recipe_.seed),
@@ -131,34 +134,35 @@ class Training {
                                  .workers = recipe_.data.workers});
     const auto waited_share = [&] { return loader.seconds_waited() / (now() - began); };
     while (position_.batch < batches_) {
-      images += run_step(loader);
+      examples += run_step(loader);
       position_.seconds = seconds_before + (now() - began);
       show_progress();
-      if (position_.step % kStepsPerMetricsLine == 0)
-        write_step_line(static_cast<double>(images) / (now() - began), waited_share());
+      if (config_.log_steps > 0 && position_.step % config_.log_steps == 0)
+        write_step_line(static_cast<double>(examples) / (now() - began), waited_share());
       const bool stop = interrupted();
       const bool due =
           config_.checkpoint_steps > 0 && position_.step % config_.checkpoint_steps == 0;
       if ((stop || due) && position_.batch < batches_) save_state();
       if (stop && position_.batch < batches_) return false;
+      if (over_budget()) break;
     }
-    finish_epoch(static_cast<double>(images) / (now() - began), waited_share());
+    finish_epoch(static_cast<double>(examples) / (now() - began), waited_share());
     return !interrupted() || position_.finished;
   }
 
-  /// One optimizer step over up to `accumulate` batches; returns the images seen.
+  /// One optimizer step over up to `accumulate` batches; returns the examples seen.
   int64_t run_step(Loader& loader) {
     const auto parts = std::min(config_.accumulate, batches_ - position_.batch);
     const auto group = std::min(parts * recipe_.data.batch,
                                 data_.train->size() - position_.batch * recipe_.data.batch);
-    int64_t images = 0;
+    int64_t examples = 0;
     for (int64_t part = 0; part < parts; ++part) {
       const auto batch = loader.next();
       torch::manual_seed(
           Random({static_cast<uint64_t>(recipe_.seed), static_cast<uint64_t>(position_.epoch),
                   static_cast<uint64_t>(position_.batch)})
               .next());
-      images += batch->size();
+      examples += batch->size();
       learn_from(*batch, static_cast<double>(batch->size()) / static_cast<double>(group));
       ++position_.batch;
     }
@@ -171,7 +175,7 @@ class Training {
     optimizer_.zero_gradients();
     ++position_.step;
     if (average_) average_->update(*model_, position_.step);
-    return images;
+    return examples;
   }
 
   /// `share`: the batch's part of the optimizer step.
@@ -211,7 +215,7 @@ class Training {
                                                   steps_per_epoch_);
   }
 
-  void finish_epoch(double images_per_second, double waited_share) {
+  void finish_epoch(double examples_per_second, double waited_share) {
     MetricsLine line{"epoch", position_.epoch + 1, position_.step, unix_time()};
     line.values = {{"train_loss", position_.averages.loss()}};
     for (const auto& [name, value] : position_.averages.means())
@@ -219,7 +223,7 @@ class Training {
     ++position_.epoch;
     position_.batch = 0;
     position_.averages = {};
-    const bool last = position_.epoch == config_.epochs;
+    const bool last = position_.epoch == config_.epochs || over_budget();
     auto& model = average_ ? average_->model() : *model_;
     bool better = false;
     if (last || position_.epoch % config_.evaluate_every == 0) {
@@ -235,17 +239,38 @@ class Training {
       better = note_score(scores.mean(objective_.watched()));
     }
     line.values.emplace_back("learning_rate", rate_);
-    line.values.emplace_back("images_per_second", images_per_second);
+    line.values.emplace_back("examples_per_second", examples_per_second);
     line.values.emplace_back("waited_share", waited_share);
     line.values.emplace_back("seconds", position_.seconds);
-    const bool patient =
-        config_.patience == 0 || position_.evaluations_since_best < config_.patience;
-    position_.finished = last || !patient;
+    position_.finished = last || reached_goal() || !patient();
     metrics_->add(line);
-    save_model(request_.folder.last(), model);
     if (better) save_model(request_.folder.best(), model);
-    save_state();
+    if (position_.finished || interrupted() || now() - saved_ >= kSecondsBetweenSaves) {
+      save_model(request_.folder.last(), model);
+      save_state();
+    }
     if (request_.on_metrics) request_.on_metrics(line);
+  }
+
+  TrainEnd end() const {
+    if (!position_.finished) return TrainEnd::Interrupted;
+    if (reached_goal()) return TrainEnd::ReachedGoal;
+    if (position_.epoch == config_.epochs) return TrainEnd::Finished;
+    return over_budget() ? TrainEnd::OverBudget : TrainEnd::StoppedEarly;
+  }
+
+  bool reached_goal() const {
+    if (config_.goal == 0 || position_.evaluations_since_best < 0) return false;
+    return objective_.higher_is_better() ? position_.best >= config_.goal
+                                         : position_.best <= config_.goal;
+  }
+
+  bool over_budget() const {
+    return config_.budget_seconds > 0 && position_.seconds >= config_.budget_seconds;
+  }
+
+  bool patient() const {
+    return config_.patience == 0 || position_.evaluations_since_best < config_.patience;
   }
 
   bool note_score(double score) {
@@ -257,12 +282,12 @@ class Training {
     return better;
   }
 
-  void write_step_line(double images_per_second, double waited_share) {
+  void write_step_line(double examples_per_second, double waited_share) {
     MetricsLine line{"step", position_.epoch + 1, position_.step, unix_time()};
     line.values = {{"loss", loss_},
                    {"gradient_norm", gradient_norm_},
                    {"learning_rate", rate_},
-                   {"images_per_second", images_per_second},
+                   {"examples_per_second", examples_per_second},
                    {"waited_share", waited_share}};
     metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
@@ -284,6 +309,7 @@ class Training {
     position_.metrics_bytes = metrics_->bytes();
     save_run_state(request_.folder, *model_, average_ ? &average_->model() : nullptr, optimizer_,
                    position_);
+    saved_ = now();
   }
 
   void show_progress() {
@@ -308,6 +334,7 @@ class Training {
   std::optional<Progress> progress_;
   RunPosition position_;
   double loss_ = 0, gradient_norm_ = 0, rate_ = 0;  // of the last step
+  double saved_ = 0;                                // when the state was last written
   const int64_t batches_, steps_per_epoch_;
 };
 
@@ -318,18 +345,11 @@ std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& da
   auto model = recipe.model.build();
   check(!recipe.train.recompute || model->named_children().contains("blocks"),
         "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
-  const auto shape = model->image_shape();
-  const auto classes = static_cast<int64_t>(data.classes.size());
-  check(shape.classes == classes,
-        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
-        shape.classes, classes, classes);
-  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
-  check(example.size(1) == shape.channels && example.size(2) == shape.image &&
-            example.size(3) == shape.image,
-        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
-        "model.image={} and model.channels={}, or data.image={}",
-        shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
-        example.size(2), example.size(1), shape.image);
+  check(model->task() == data.task, "train: {} does not answer what data set '{}' asks; {}",
+        recipe.model.name(), recipe.data.dataset,
+        data.task == Task::DigitSum ? "choose a model whose name begins with addition_"
+                                    : "choose a model that takes pictures");
+  if (const auto shape = model->image_shape()) check_pictures(*shape, data);
   return model;
 }
 

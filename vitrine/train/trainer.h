@@ -24,7 +24,7 @@ struct TrainRequest {
   std::function<void(const MetricsLine&)> on_metrics = {};
 };
 
-enum class TrainEnd { Finished, StoppedEarly, Interrupted };
+enum class TrainEnd { Finished, StoppedEarly, ReachedGoal, OverBudget, Interrupted };
 
 struct TrainResult {
   TrainEnd end = TrainEnd::Finished;

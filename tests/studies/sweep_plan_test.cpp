@@ -1,0 +1,94 @@
+#include "vitrine/studies/sweep_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace vitrine {
+namespace {
+
+SweepConfig sweep(const std::string& more) {
+  return parse_sweep("name: s\nrecipe: r.yaml\n" + more, "s.yaml");
+}
+
+std::vector<std::string> names(const SweepConfig& config) {
+  std::vector<std::string> all;
+  for (const auto& point : sweep_points(config))
+    all.push_back(run_name(point, varied_keys(config), 1));
+  return all;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST(SweepPlan, VariesOneAtATime) {
+  const auto config = sweep("set: {b: 5, c: 9, a: 1}\none_at_a_time: {b: [5, 6], a: [1, 2]}\n");
+  EXPECT_EQ(names(config),
+            (Names{"a=1,b=5,seed=1", "a=1,b=6,seed=1", "a=1,b=5,seed=1", "a=2,b=5,seed=1"}));
+  const auto points = sweep_points(config);
+  EXPECT_EQ(points[1].axis, "b");
+  EXPECT_EQ(points[3].axis, "a");
+  EXPECT_EQ(points[3].value("c"), "9");
+  EXPECT_EQ(points[3].value("nothing"), "");
+}
+
+TEST(SweepPlan, MakesGridsAndListsAndJoinsThem) {
+  EXPECT_EQ(names(sweep("grid: {a: [1, 2], b: [3, 4]}\n")),
+            (Names{"a=1,b=3,seed=1", "a=1,b=4,seed=1", "a=2,b=3,seed=1", "a=2,b=4,seed=1"}));
+  EXPECT_EQ(names(sweep("list: {a: [1, 2], b: [3, 4]}\n")),
+            (Names{"a=1,b=3,seed=1", "a=2,b=4,seed=1"}));
+  EXPECT_EQ(names(sweep("list: {a: [1]}\ngrid: {b: [2]}\none_at_a_time: {c: [3]}\n")),
+            (Names{"c=3,seed=1", "b=2,seed=1", "a=1,seed=1"}));
+}
+
+TEST(SweepPlan, NamesOfRunsAreSafeAndStayApart) {
+  const auto name = [](const std::string& value) {
+    return run_name({"", {{"a", value}}}, {"a"}, 1);
+  };
+  EXPECT_EQ(name("3e-4").find("a=3e-4,seed=1"), 0u);
+  EXPECT_NE(name("x/y"), name("x_y"));
+  EXPECT_NE(name("1,b=2"), run_name({"", {{"a", "1"}, {"b", "2"}}}, {"a", "b"}, 1));
+  EXPECT_EQ(name("../x").find('/'), std::string::npos);
+  const auto longer = std::string(300, 'x');
+  EXPECT_LT(name(longer).size(), 200u);
+  EXPECT_NE(name(longer), name(longer + "y"));
+}
+
+TEST(SweepPlan, OverridesHoldSettingsSeedAndBudget) {
+  const auto config = sweep("set: {b: 5}\ngrid: {a: ['[1, 2]']}\n");
+  const auto point = sweep_points(config)[0];
+  EXPECT_EQ(run_overrides(point, 3, 0), (Names{"b=5", "a=[1, 2]", "seed=3"}));
+  EXPECT_EQ(run_overrides(point, 3, 2.5),
+            (Names{"b=5", "a=[1, 2]", "seed=3", "train.budget_seconds=2.5"}));
+}
+
+TEST(SweepPlan, KeepsTheBestLearningRateOfEachPoint) {
+  struct Try {
+    RunEnd end;
+    double accuracy, loss;
+    int64_t epochs;
+  };
+  const auto best = [](const Names& rates, const std::vector<Try>& tries) {
+    auto points = with_learning_rates({{"", {{"a", "1"}}}}, rates);
+    SweepResult search{"s", {}};
+    for (size_t i = 0; i < tries.size(); ++i)
+      search.points.push_back({points[i],
+                               {{.end = tries[i].end,
+                                 .accuracy = tries[i].accuracy,
+                                 .loss = tries[i].loss,
+                                 .epochs = tries[i].epochs}}});
+    const auto kept = best_tries(search, rates.size());
+    EXPECT_EQ(kept.size(), 1u);
+    return kept[0].value(kLearningRateKey);
+  };
+  const auto R = RunEnd::Reached, F = RunEnd::Finished, X = RunEnd::Failed;
+  EXPECT_EQ(best({"1", "2", "3"}, {{F, 0.9, 0, 1}, {R, 1, 0, 9}, {R, 1, 0, 8}}), "3");
+  EXPECT_EQ(best({"1", "2", "3"}, {{F, 0.9, 0, 1}, {F, 0.95, 3, 9}, {X, 0, 0, 0}}), "2");
+  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, 0.3, 1}, {F, 0.9, 0.2, 1}}), "2");
+  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, std::nan(""), 1}, {F, 0.9, 0.2, 1}}), "2");
+  EXPECT_EQ(best({"1e-2", "9e-3"}, {{F, 0.9, 0.2, 1}, {F, 0.9, 0.2, 1}}), "9e-3");
+  EXPECT_EQ(best({"1e-2", "9e-3"}, {{X, 0, 0, 0}, {X, 0, 0, 0}}), "9e-3");
+}
+
+}  // namespace vitrine

@@ -1,0 +1,77 @@
+#include <memory>
+
+#include "vitrine/cli/commands.h"
+#include "vitrine/core/error.h"
+#include "vitrine/studies/sweep_runner.h"
+
+namespace vitrine::cli {
+namespace {
+
+struct SweepCommandOptions {
+  std::string file;
+  std::string out = "sweeps";
+  int64_t workers = 0;
+  bool retry_failed = false;
+  bool smoke = false;
+};
+
+/// The command line that makes the same results.
+std::string command_line(const SweepCommandOptions& o) {
+  auto line = "vitrine sweep " + o.file;
+  if (o.out != SweepCommandOptions().out) line += " --out " + o.out;
+  if (o.smoke) line += " --smoke";
+  return line;
+}
+
+int64_t failures(const SweepResult& result) {
+  int64_t count = 0;
+  for (const auto& point : result.points)
+    for (const auto& run : point.runs) count += run.end == RunEnd::Failed;
+  return count;
+}
+
+int run_sweep_command(const SweepCommandOptions& o, Streams s) {
+  check(o.workers >= 0, "sweep: --workers {} is negative", o.workers);
+  const auto config = o.smoke ? smoke_size(read_sweep(o.file)) : read_sweep(o.file);
+  const SweepOptions options{.out = o.out,
+                             .workers = o.workers,
+                             .retry_failed = o.retry_failed,
+                             .command = command_line(o)};
+  const auto folder = sweep_folder(config, options);
+  s.err << "sweep folder " << folder.string() << '\n';
+  const auto result = run_sweep(config, options);
+  if (!is_complete(result, config)) {
+    s.err << "interrupted; go on with: " << options.command << '\n';
+    return 1;
+  }
+  s.out << read_file(folder / "results.md");
+  if (failures(result) == 0) return 0;
+  s.err << fmt::format("some runs failed: {} says why; make them again with: {} --retry-failed\n",
+                       (folder / "results.csv").string(), options.command);
+  return 1;
+}
+
+}  // namespace
+
+Command sweep_command() {
+  return {
+      "sweep", "train a recipe with many settings and tabulate the results", [](CLI::App& app) {
+        const auto o = std::make_shared<SweepCommandOptions>();
+        app.add_option("file", o->file, "sweep file (YAML)")->required();
+        app.add_option("--out", o->out, "where the sweep's folder is made")->capture_default_str();
+        app.add_option("--workers", o->workers, "processes at once; 0 = as the sweep file says")
+            ->capture_default_str();
+        app.add_flag("--retry-failed", o->retry_failed, "make failed runs again");
+        app.add_flag(
+            "--smoke", o->smoke,
+            "a small sweep NAME-smoke: one seed, two values per axis, two seconds per run");
+        app.footer(
+            "The same command goes on with a sweep that was broken off. OUT/NAME holds results.md, "
+            "results.csv and\nthe runs, each with its log. The exit code is 1 if runs are missing "
+            "or "
+            "failed.");
+        return [o](Streams s) { return run_sweep_command(*o, s); };
+      }};
+}
+
+}  // namespace vitrine::cli

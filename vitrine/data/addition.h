@@ -1,0 +1,14 @@
+#pragma once
+
+#include "vitrine/data/registry.h"
+
+namespace vitrine {
+
+/// All 10,000 sums of two numbers 00 .. 99: digits (B, 4) in, the sum's digits (B, 3) as targets.
+/// A share `validation` of the pairs is kept out of training; the test part is always all pairs.
+DatasetEntry addition_entry();
+
+/// The pairs a run with these settings never learns from, as indices a * 100 + b.
+std::vector<int64_t> held_out_pairs(const DataConfig& config, uint64_t seed);
+
+}  // namespace vitrine

@@ -1,0 +1,117 @@
+#include "vitrine/models/addition.h"
+
+#include "vitrine/core/error.h"
+#include "vitrine/nn/initialise.h"
+
+namespace vitrine {
+namespace {
+
+constexpr int64_t kPlaces = 4, kDigits = 10;
+
+/// (B, 4) digits -> (B, 4, 10), 1 at the digit.
+torch::Tensor one_hot(const torch::Tensor& digits, const torch::Tensor& like) {
+  check(digits.dim() == 2 && digits.size(1) == kPlaces, "addition: input {} is not (B, {}) digits",
+        fmt::join(digits.sizes(), "x"), kPlaces);
+  const auto values = torch::arange(kDigits, digits.options());
+  return digits.unsqueeze(2).eq(values).to(like.scalar_type());
+}
+
+}  // namespace
+
+torch::Tensor sums_of_scores(const torch::Tensor& scores) {
+  check(scores.dim() == 2 && scores.size(1) == kSumScores, "addition: scores {} are not (B, {})",
+        fmt::join(scores.sizes(), "x"), kSumScores);
+  auto sums = torch::zeros({scores.size(0)}, scores.options().dtype(torch::kLong));
+  int64_t first = 0;
+  for (const auto values : kSumDigitValues) {
+    sums = 10 * sums + scores.narrow(1, first, values).argmax(1);
+    first += values;
+  }
+  return sums;
+}
+
+torch::Tensor AdditionModel::example_input(int64_t batch) const {
+  return torch::randint(kDigits, {batch, kPlaces}, torch::kLong);
+}
+
+void AdditionCnnConfig::visit(Fields& f) {
+  f("embed", embed, "numbers that stand for a digit");
+  f("layers", layers, "convolutions");
+  f("channels", channels, "channels of each convolution");
+}
+
+void AdditionCnnConfig::validate() const {
+  check(embed > 0 && layers > 0 && channels > 0,
+        "addition_cnn: embed {}, layers {} and channels {} must be positive", embed, layers,
+        channels);
+}
+
+AdditionCnn::AdditionCnn(const AdditionCnnConfig& c) : config(c) {
+  embedding = register_module("embedding", torch::nn::Embedding(kDigits, config.embed));
+  convs = register_module("convs", torch::nn::ModuleList());
+  for (int64_t i = 0; i < config.layers; ++i)
+    convs->push_back(GridConv(i == 0 ? config.embed : config.channels, config.channels));
+  head = register_module("head", torch::nn::Linear(kPlaces * config.channels, kSumScores));
+}
+
+torch::Tensor AdditionCnn::forward(const torch::Tensor& digits) {
+  const auto& table = embedding->weight;  // (10, embed)
+  torch::Tensor x;
+  for (const auto& module : *convs) {
+    const auto conv = std::dynamic_pointer_cast<GridConvImpl>(module);
+    x = x.defined() ? conv->forward(x) : conv->look_up(one_hot(digits, table).flatten(1), table);
+    x = torch::relu(x);  // (B, 4 * channels)
+  }
+  return head(x);
+}
+
+void AdditionTransformerConfig::visit(Fields& f) {
+  f("embed", embed, "width of a token");
+  f("layers", layers, "encoder blocks");
+  f("hidden", hidden, "width inside the feed-forward");
+  f("heads", heads, "attention heads; must divide embed");
+  f("positions", positions, positions_names(), "how tokens know their place");
+  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
+  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+}
+
+void AdditionTransformerConfig::validate() const {
+  check(embed > 0 && layers > 0 && hidden > 0,
+        "addition_transformer: embed {}, layers {} and hidden {} must be positive", embed, layers,
+        hidden);
+  check(heads > 0 && embed % heads == 0,
+        "addition_transformer: embed {} is not a multiple of heads {}; choose heads that divide it",
+        embed, heads);
+}
+
+AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : config(c) {
+  embedding = register_module("embedding", torch::nn::Embedding(kDigits, config.embed));
+  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
+                                               .kind = config.positions,
+                                               .rows = 2,
+                                               .columns = 2,
+                                               .prefix = 0,
+                                               .dim = config.embed,
+                                           }));
+  const EncoderBlockConfig block = {.dim = config.embed,
+                                    .heads = config.heads,
+                                    .hidden = config.hidden,
+                                    .activation = config.activation,
+                                    .norm = config.norm};
+  blocks = register_module("blocks", encoder_blocks(block, config.layers));
+  if (config.norm == NormPlace::Pre)
+    norm =
+        register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.embed})));
+  head = register_module("head", torch::nn::Linear(kPlaces * config.embed, kSumScores));
+  initialise_transformer(*this);
+}
+
+torch::Tensor AdditionTransformer::forward(const torch::Tensor& digits) {
+  const auto& table = embedding->weight;                          // (10, embed)
+  auto tokens = positions(one_hot(digits, table).matmul(table));  // (B, 4, embed)
+  tokens = run_blocks(blocks, tokens, recompute_blocks);
+  if (norm) tokens = norm(tokens);
+  return head(tokens.flatten(1));
+}
+
+}  // namespace vitrine

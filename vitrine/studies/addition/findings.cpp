@@ -1,0 +1,175 @@
+#include "vitrine/studies/addition/findings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+namespace {
+
+constexpr double kLeastLead = 0.001;
+const std::vector<std::string> kShownKeys = {kEmbedKey, kLayersKey, kChannelsKey, kHiddenKey,
+                                             kLearningRateKey};
+
+Lead lead_of(const PerAdder<Spread>& accuracy) {
+  const double difference = accuracy.cnn.mean - accuracy.transformer.mean;
+  const double noise = std::max(accuracy.cnn.std + accuracy.transformer.std, kLeastLead);
+  if (std::abs(difference) <= noise) return Lead::Neither;
+  return difference > 0 ? Lead::Cnn : Lead::Transformer;
+}
+
+bool every_run_reached(const PointResult& point, double accuracy) {
+  return !point.runs.empty() &&
+         std::all_of(point.runs.begin(), point.runs.end(), [&](const RunResult& run) {
+           return run.end != RunEnd::Failed && run.accuracy >= accuracy;
+         });
+}
+
+const RunResult* first_success(const PointResult& point) {
+  for (const auto& run : point.runs)
+    if (run.end != RunEnd::Failed) return &run;
+  return nullptr;
+}
+
+std::optional<double> parsed(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// "0.008" for "8e-3".
+std::string plain_number(const std::string& text) {
+  const auto number = parsed(text);
+  return number ? fmt::format("{:g}", *number) : text;
+}
+
+}  // namespace
+
+double setting_number(const SweepPoint& point, const std::string& key) {
+  const auto number = parsed(point.value(key));
+  check(number.has_value(), "addition: a point of a sweep has {} = '{}', which is not a number",
+        key, point.value(key));
+  return *number;
+}
+
+std::optional<Spread> measured(const PointResult& point, double RunResult::*figure) {
+  const auto result = spread(point, figure);
+  if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
+  return result;
+}
+
+std::string settings_text(const std::vector<Setting>& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings) {
+    if (std::find(kShownKeys.begin(), kShownKeys.end(), key) == kShownKeys.end()) continue;
+    if (!text.empty()) text += ", ";
+    const auto name = key.substr(key.rfind('.') + 1);
+    text += fmt::format("{} {}", name, key == kLearningRateKey ? plain_number(value) : value);
+  }
+  return text;
+}
+
+std::vector<const PointResult*> points_along(const SweepResult& sweep, const std::string& key) {
+  std::vector<const PointResult*> points;
+  for (const auto& point : sweep.points)
+    if (point.point.axis == key) points.push_back(&point);
+  std::sort(points.begin(), points.end(), [&](const auto* one, const auto* other) {
+    return setting_number(one->point, key) < setting_number(other->point, key);
+  });
+  return points;
+}
+
+const PointResult* best_point(const SweepResult& sweep) {
+  const PointResult* best = nullptr;
+  double accuracy = 0, loss = 0;
+  for (const auto& point : sweep.points) {
+    const auto here = measured(point, &RunResult::accuracy);
+    if (!here) continue;
+    const double here_loss = spread(point, &RunResult::loss).mean;
+    const bool better =
+        best == nullptr || here->mean > accuracy || (here->mean == accuracy && here_loss < loss);
+    if (better) best = &point, accuracy = here->mean, loss = here_loss;
+  }
+  return best;
+}
+
+std::optional<double> accuracy_range(const SweepResult& sweep, const std::string& key) {
+  std::vector<double> means;
+  for (const auto* point : points_along(sweep, key))
+    if (const auto accuracy = measured(*point, &RunResult::accuracy))
+      means.push_back(accuracy->mean);
+  if (means.size() < 2) return std::nullopt;
+  const auto [low, high] = std::minmax_element(means.begin(), means.end());
+  return *high - *low;
+}
+
+RunCounts count_runs(const SweepResult& sweep) {
+  RunCounts counts;
+  for (const auto& point : sweep.points)
+    for (const auto& run : point.runs) {
+      ++counts.runs;
+      counts.over_budget += run.end == RunEnd::OverBudget;
+      counts.failed += run.end == RunEnd::Failed;
+    }
+  return counts;
+}
+
+std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>>& sweeps,
+                                       const std::string& key) {
+  std::vector<SharedPoint> shared;
+  if (!sweeps.cnn || !sweeps.transformer) return shared;
+  for (const auto& cnn : sweeps.cnn->points)
+    for (const auto& transformer : sweeps.transformer->points) {
+      const double value = setting_number(cnn.point, key);
+      if (setting_number(transformer.point, key) != value) continue;
+      const auto one = measured(cnn, &RunResult::accuracy);
+      const auto other = measured(transformer, &RunResult::accuracy);
+      if (!one || !other) continue;
+      const PerAdder<Spread> accuracy{*one, *other};
+      shared.push_back({value, accuracy, lead_of(accuracy)});
+    }
+  std::sort(shared.begin(), shared.end(),
+            [](const auto& one, const auto& other) { return one.value < other.value; });
+  return shared;
+}
+
+const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Adder adder) {
+  const auto lead = adder == Adder::Cnn ? Lead::Cnn : Lead::Transformer;
+  const auto margin = [](const SharedPoint& point) {
+    return std::abs(point.accuracy.cnn.mean - point.accuracy.transformer.mean);
+  };
+  const SharedPoint* strongest = nullptr;
+  for (const auto& point : points)
+    if (point.lead == lead && (strongest == nullptr || margin(point) > margin(*strongest)))
+      strongest = &point;
+  return strongest;
+}
+
+bool winner_flips(const std::vector<SharedPoint>& points) {
+  return strongest_lead(points, Adder::Cnn) != nullptr &&
+         strongest_lead(points, Adder::Transformer) != nullptr;
+}
+
+int64_t parameters_of(const PointResult& point) {
+  const auto* run = first_success(point);
+  return run == nullptr ? 0 : run->parameters;
+}
+
+int64_t bytes_of(const PointResult& point) {
+  const auto* run = first_success(point);
+  return run == nullptr ? 0 : run->bytes;
+}
+
+const PointResult* smallest_point(const SweepResult& sweep, double accuracy) {
+  const PointResult* smallest = nullptr;
+  for (const auto& point : sweep.points) {
+    if (!every_run_reached(point, accuracy)) continue;
+    if (smallest == nullptr || parameters_of(point) < parameters_of(*smallest)) smallest = &point;
+  }
+  return smallest;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,114 @@
+#include "vitrine/studies/addition/networks.h"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <numeric>
+
+#include "vitrine/core/error.h"
+#include "vitrine/data/addition.h"
+#include "vitrine/data/batch.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/models/addition.h"
+#include "vitrine/nn/attention_capture.h"
+#include "vitrine/train/run_folder.h"
+
+namespace vitrine {
+namespace {
+
+/// The digits of all pairs, in their order: (10000, 4).
+torch::Tensor all_digits() {
+  DataConfig config;
+  config.dataset = "addition";
+  const auto splits = open_data(config, /*seed=*/0);
+  std::vector<int64_t> all(kAdditionPairs);
+  std::iota(all.begin(), all.end(), 0);
+  return splits.test->load(all, /*epoch=*/-1).inputs;
+}
+
+std::shared_ptr<Model> load_model(const fs::path& run) {
+  auto model = load_checkpoint(run).model;
+  check(model->task() == Task::DigitSum, "study addition: {} does not add", run.string());
+  return model;
+}
+
+/// The median time of a few passes, after one to warm up.
+double median_milliseconds(const std::function<void()>& pass) {
+  constexpr int kPasses = 9;
+  pass();
+  std::vector<double> times;
+  for (int i = 0; i < kPasses; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    pass();
+    times.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  std::nth_element(times.begin(), times.begin() + kPasses / 2, times.end());
+  return times[kPasses / 2];
+}
+
+/// One map per layer and head from the weights (H, T, T) of each layer.
+std::vector<AttentionMap> maps_of(const std::vector<torch::Tensor>& layers,
+                                  const std::vector<std::string>& tokens) {
+  std::vector<AttentionMap> maps;
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    for (int64_t head = 0; head < layers[layer].size(0); ++head) {
+      const auto w = layers[layer][head].to(torch::kDouble).contiguous();
+      maps.push_back({fmt::format("L{} H{}", layer + 1, head + 1),
+                      tokens,
+                      {w.data_ptr<double>(), w.data_ptr<double>() + w.numel()}});
+    }
+  return maps;
+}
+
+}  // namespace
+
+TrainedAdder load_adder(const PointResult& point, const RunResult& run) {
+  const torch::InferenceMode no_gradients;
+  const auto model = load_model(run.folder);
+  const auto digits = all_digits();
+  torch::Tensor sums;
+  const double milliseconds =
+      median_milliseconds([&] { sums = sums_of_scores(model->forward(digits)); });
+  const auto* sum = sums.data_ptr<int64_t>();
+  return {.seed = run.seed,
+          .settings = point.point.settings,
+          .answers = {.name = run.folder.filename().string(), .sums = {sum, sum + sums.numel()}},
+          .metrics = RunFolder::open(run.folder).metrics(),
+          .predict_milliseconds = milliseconds,
+          .train_seconds = run.seconds,
+          .bytes = run.bytes,
+          .parameters = run.parameters};
+}
+
+AttentionStudy study_attention(const fs::path& run) {
+  const torch::InferenceMode no_gradients;
+  const auto model = load_model(run);
+  const auto digits = all_digits();
+  AttentionCapture capture;
+  model->forward(digits);
+  check(!capture.layers.empty(), "study addition: {} has no attention", run.string());
+  AttentionStudy study;
+  study.heads = capture.layers[0].size(1);
+  const auto units = digits.select(1, 1) + digits.select(1, 3);
+  const auto carry = units.ge(10).nonzero().squeeze(1), none = units.lt(10).nonzero().squeeze(1);
+  std::vector<torch::Tensor> pair, difference;
+  for (const auto& weights : capture.layers) {  // (10000, H, T, T)
+    pair.push_back(weights[study.a * 100 + study.b]);
+    difference.push_back(weights.index_select(0, carry).mean(0) -
+                         weights.index_select(0, none).mean(0));
+  }
+  const auto name = [&](int number) { return std::vector<int>{number / 10, number % 10}; };
+  const auto a = name(study.a), b = name(study.b);
+  study.pair = maps_of(pair, {fmt::format("{}_", a[0]), fmt::format("_{}", a[1]),
+                              fmt::format("{}_", b[0]), fmt::format("_{}", b[1])});
+  study.carry_difference = maps_of(difference, {"a tens", "a units", "b tens", "b units"});
+  return study;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,143 @@
+#include "vitrine/studies/addition/figures.h"
+#include "vitrine/studies/addition/report_writer.h"
+
+namespace vitrine {
+namespace {
+
+Adder other(Adder adder) { return adder == Adder::Cnn ? Adder::Transformer : Adder::Cnn; }
+
+double percent(const SharedPoint& point, Adder adder) {
+  return 100 * point.accuracy.of(adder).mean;
+}
+
+std::string winner_sentence(const ReportWriter& writer, const std::vector<SharedPoint>& points) {
+  const auto& w = writer.words();
+  if (points.empty()) return w.rates_nothing_shared;
+  const auto* cnn = strongest_lead(points, Adder::Cnn);
+  const auto* transformer = strongest_lead(points, Adder::Transformer);
+  if (cnn != nullptr && transformer != nullptr)
+    return filled(w.rates_flip, cnn->value, percent(*cnn, Adder::Cnn),
+                  percent(*cnn, Adder::Transformer), transformer->value,
+                  percent(*transformer, Adder::Transformer), percent(*transformer, Adder::Cnn));
+  if (cnn == nullptr && transformer == nullptr) return w.rates_no_lead;
+  const auto leader = cnn != nullptr ? Adder::Cnn : Adder::Transformer;
+  const auto& point = cnn != nullptr ? *cnn : *transformer;
+  return filled(w.rates_one_leads, writer.name(leader), point.value, percent(point, leader),
+                percent(point, other(leader)));
+}
+
+std::vector<std::string> rate_findings(const ReportWriter& writer, const AdditionStudy& study) {
+  const auto& w = writer.words();
+  const auto points = shared_points(study.rates, kLearningRateKey);
+  std::vector<std::string> sentences = {winner_sentence(writer, points)};
+  PerAdder<const PointResult*> best{};
+  for (const auto adder : kAdders) {
+    if (!study.rates.of(adder)) continue;
+    best.of(adder) = best_point(*study.rates.of(adder));
+    if (best.of(adder) == nullptr) continue;
+    const auto accuracy = spread(*best.of(adder), &RunResult::accuracy);
+    sentences.push_back(filled(w.rates_best, writer.name(adder),
+                               setting_number(best.of(adder)->point, kLearningRateKey),
+                               100 * accuracy.mean, 100 * accuracy.std));
+  }
+  if (winner_flips(points))
+    sentences.push_back(w.rates_conclusion);
+  else if (best.cnn != nullptr && best.transformer != nullptr &&
+           setting_number(best.cnn->point, kLearningRateKey) !=
+               setting_number(best.transformer->point, kLearningRateKey))
+    sentences.push_back(w.rates_differ);
+  return sentences;
+}
+
+double training_percent(double held_out) { return 100 * (1 - held_out); }
+
+/// The point with the smallest share of held-out pairs, or with the largest.
+const PointResult* outermost(const SweepResult& sweep, bool smallest) {
+  const PointResult* found = nullptr;
+  for (const auto& point : sweep.points) {
+    if (!measured(point, &RunResult::accuracy)) continue;
+    if (found == nullptr || smallest == (setting_number(point.point, kHeldOutKey) <
+                                         setting_number(found->point, kHeldOutKey)))
+      found = &point;
+  }
+  return found;
+}
+
+std::vector<std::string> held_out_findings(const ReportWriter& writer,
+                                           const PerAdder<std::optional<SweepResult>>& sweeps) {
+  const auto& w = writer.words();
+  std::vector<std::string> sentences;
+  for (const auto adder : kAdders) {
+    if (!sweeps.of(adder)) continue;
+    const auto* few = outermost(*sweeps.of(adder), /*smallest=*/false);
+    const auto* many = outermost(*sweeps.of(adder), /*smallest=*/true);
+    if (few == many) continue;
+    sentences.push_back(filled(w.held_out_ends, writer.name(adder),
+                               training_percent(setting_number(few->point, kHeldOutKey)),
+                               100 * spread(*few, &RunResult::accuracy).mean,
+                               training_percent(setting_number(many->point, kHeldOutKey)),
+                               100 * spread(*many, &RunResult::accuracy).mean));
+  }
+  const auto points = shared_points(sweeps, kHeldOutKey);
+  bool led = false;
+  for (const auto adder : kAdders)
+    if (const auto* point = strongest_lead(points, adder)) {
+      led = true;
+      sentences.push_back(filled(w.held_out_lead, writer.name(adder),
+                                 training_percent(point->value), percent(*point, adder),
+                                 percent(*point, other(adder))));
+    }
+  if (!points.empty() && !led) sentences.push_back(w.held_out_no_lead);
+  return sentences;
+}
+
+}  // namespace
+
+void write_rates(ReportWriter& writer, const AdditionStudy& study) {
+  if (!any_point(study.rates)) return;
+  const auto& w = writer.words();
+  writer.section(w.rates);
+  writer.question(w.rates_question);
+  writer.figure("learning_rate", learning_rate_figure(study.rates, writer.language()),
+                w.rates_caption);
+  if (const auto points = shared_points(study.rates, kLearningRateKey); !points.empty())
+    writer.table(rates_table(points, writer.language()));
+  writer.findings(rate_findings(writer, study));
+}
+
+void write_held_out(ReportWriter& writer, const AdditionStudy& study) {
+  if (!any_point(study.held_out)) return;
+  const auto& w = writer.words();
+  writer.section(w.held_out);
+  writer.question(w.held_out_question);
+  writer.figure("held_out", held_out_figure(study.held_out, writer.language()), w.held_out_caption);
+  if (const auto points = shared_points(study.held_out, kHeldOutKey); !points.empty())
+    writer.table(held_out_table(points, writer.language()));
+  writer.findings(held_out_findings(writer, study.held_out));
+}
+
+void write_small(ReportWriter& writer, const AdditionStudy& study) {
+  if (!any_point(study.small)) return;
+  const auto& w = writer.words();
+  writer.section(w.small);
+  writer.question(w.small_question);
+  writer.table(small_table(study.small, writer.language()));
+  std::vector<std::string> sentences;
+  const auto add = [&](const std::string& pattern, Adder adder, const PointResult& point) {
+    sentences.push_back(filled(pattern, writer.name(adder), with_commas(parameters_of(point)),
+                               settings_text(point.point.settings)));
+  };
+  for (const auto adder : kAdders) {
+    if (!has_points(study.small.of(adder))) continue;
+    const auto& sweep = *study.small.of(adder);
+    const auto *perfect = smallest_point(sweep, 1), *nearly = smallest_point(sweep, 0.99);
+    if (perfect != nullptr)
+      add(w.small_all_right, adder, *perfect);
+    else
+      sentences.push_back(filled(w.small_none, writer.name(adder)));
+    if (nearly != nullptr && nearly != perfect) add(w.small_nearly, adder, *nearly);
+  }
+  writer.findings(sentences);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,257 @@
+#include "vitrine/studies/sweep_runner.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
+#include "vitrine/core/progress.h"
+#include "vitrine/studies/sweep_plan.h"
+#include "vitrine/studies/sweep_table.h"
+#include "vitrine/studies/sweep_worker.h"
+
+namespace vitrine {
+namespace {
+
+constexpr auto kPollPeriod = std::chrono::milliseconds(20);
+
+/// Keeps a second sweep out of the folder.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    const bool locked = folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && folder_ >= 0) ::close(folder_);
+    check(locked, "sweep: another sweep is at work in {}; wait for its end", folder.string());
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock() { ::close(folder_); }
+
+ private:
+  int folder_;
+};
+
+/// A set of points, each run with some seeds: the search of learning rates, then the sweep itself.
+struct Stage {
+  std::string label, unit;
+  std::vector<SweepPoint> points;
+  std::vector<int64_t> seeds;
+  double budget;  // seconds per run
+  fs::path folder;
+  std::function<void(const SweepResult&)> write;
+};
+
+class StageRunner {
+ public:
+  StageRunner(Stage stage, const SweepConfig& config, const TrainProgram& train)
+      : stage_(std::move(stage)), name_(config.name), varied_(varied_keys(config)), train_(train) {}
+
+  SweepResult run(int64_t workers, bool retry_failed) {
+    make_folder(stage_.folder);
+    look_what_is_there(retry_failed);
+    stage_.write(results());
+    make_missing_runs(static_cast<size_t>(workers));
+    return results();
+  }
+
+ private:
+  fs::path folder_of(const SweepPoint& point, int64_t seed) const {
+    return stage_.folder / run_name(point, varied_, seed);
+  }
+
+  /// Points may share runs; each run is made once.
+  void look_what_is_there(bool retry_failed) {
+    for (const auto& point : stage_.points) {
+      for (const auto seed : stage_.seeds) {
+        const SweepJob job{folder_of(point, seed), run_overrides(point, seed, stage_.budget), seed};
+        if (!runs_.emplace(job.folder, point).second) continue;
+        if (retry_failed) forget_failure(job);
+        if (const auto result = stored_result(job))
+          done_[job.folder] = *result;
+        else
+          waiting_.push_back(job);
+      }
+    }
+  }
+
+  void make_missing_runs(size_t workers) {
+    Progress progress(stage_.label, static_cast<int64_t>(runs_.size()), stage_.unit);
+    progress.start_at(static_cast<int64_t>(done_.size()));
+    bool stopping = false;
+    while (true) {
+      if (interrupted() && !std::exchange(stopping, true)) stop();
+      while (!waiting_.empty() && working_.size() < workers) start_next();
+      if (working_.empty()) break;
+      std::erase_if(working_, [&](const auto& worker) {
+        if (!worker->ended()) return false;
+        finish(*worker);
+        return true;
+      });
+      progress.update(static_cast<int64_t>(done_.size()), note_);
+      std::this_thread::sleep_for(kPollPeriod);
+    }
+    progress.update(static_cast<int64_t>(done_.size()), note_);
+  }
+
+  void start_next() {
+    working_.push_back(std::make_unique<SweepWorker>(train_, waiting_.front()));
+    waiting_.pop_front();
+  }
+
+  void stop() {
+    waiting_.clear();
+    for (const auto& worker : working_) worker->interrupt();
+  }
+
+  void finish(const SweepWorker& worker) {
+    if (interrupted() && !worker.succeeded()) return;  // broken off, not failed
+    const auto& folder = worker.job().folder;
+    done_[folder] = worker.result();
+    note_ = run_note(runs_[folder], varied_, done_[folder]);
+    stage_.write(results());
+  }
+
+  SweepResult results() const {
+    SweepResult result{name_, {}};
+    for (const auto& point : stage_.points) {
+      result.points.push_back({point, {}});
+      for (const auto seed : stage_.seeds)
+        if (const auto run = done_.find(folder_of(point, seed)); run != done_.end())
+          result.points.back().runs.push_back(run->second);
+    }
+    return result;
+  }
+
+  Stage stage_;
+  std::string name_;
+  std::vector<std::string> varied_;
+  TrainProgram train_;
+  std::map<fs::path, SweepPoint> runs_;  // each with a point that it belongs to
+  std::map<fs::path, RunResult> done_;
+  std::deque<SweepJob> waiting_;
+  std::vector<std::unique_ptr<SweepWorker>> working_;
+  std::string note_;
+};
+
+bool has_runs(const fs::path& folder) {
+  return fs::exists(folder) && std::any_of(fs::directory_iterator(folder), {},
+                                           [](const auto& entry) { return entry.is_directory(); });
+}
+
+/// Copies the sweep and its recipe into the folder. Runs made before must have meant the same.
+void claim(const fs::path& folder, const SweepConfig& config) {
+  const auto sweep_copy = folder / "sweep.yaml", recipe_copy = folder / "recipe.yaml";
+  const auto recipe = read_file(config.recipe);
+  if (fs::exists(sweep_copy) && fs::exists(recipe_copy)) {
+    const auto before = parse_sweep(read_file(sweep_copy), sweep_copy.string());
+    const auto changed = read_file(recipe_copy) == recipe
+                             ? changed_meaning(before, parse_sweep(config.text, config.name))
+                             : "recipe";
+    if (!changed.empty()) {
+      check(!has_runs(folder / "runs") && !has_runs(folder / "runs-search"),
+            "sweep: {} holds runs with another '{}'; give the sweep another name, or remove that "
+            "folder to begin anew",
+            folder.string(), changed);
+      fs::remove_all(folder / "runs");  // nothing but failures
+      fs::remove_all(folder / "runs-search");
+    }
+  }
+  write_file_atomically(recipe_copy, recipe);
+  write_file_atomically(sweep_copy, config.text);
+}
+
+/// A sweep in its folder, with the options that it was started with.
+class Sweep {
+ public:
+  Sweep(const SweepConfig& config, const SweepOptions& options)
+      : config_(config),
+        options_(options),
+        folder_(sweep_folder(config, options)),
+        train_{program_of(options), folder_ / "recipe.yaml", config.threads} {}
+
+  SweepResult run() const {
+    const auto points = sweep_points(config_);
+    if (config_.learning_rates.empty()) return make_runs(points);
+    const auto search = search_learning_rates(points);
+    const bool complete = std::all_of(search.points.begin(), search.points.end(),
+                                      [](const auto& point) { return !point.runs.empty(); });
+    if (complete) return make_runs(best_tries(search, config_.learning_rates.size()));
+    SweepResult nothing_yet{config_.name, {}};
+    for (const auto& point : points) nothing_yet.points.push_back({point, {}});
+    write_tables(nothing_yet);
+    return nothing_yet;
+  }
+
+ private:
+  static fs::path program_of(const SweepOptions& options) {
+    const auto program =
+        options.program.empty() ? fs::read_symlink("/proc/self/exe") : options.program;
+    check(::access(program.c_str(), X_OK) == 0, "sweep: {} is no program", program.string());
+    return program;
+  }
+
+  SweepResult search_learning_rates(const std::vector<SweepPoint>& points) const {
+    return run_stage({"search",
+                      "tries",
+                      with_learning_rates(points, config_.learning_rates),
+                      {config_.seeds[0]},
+                      config_.search_budget,
+                      folder_ / "runs-search",
+                      [&](const SweepResult& search) {
+                        write_file_atomically(folder_ / "search.csv", results_csv(search));
+                      }});
+  }
+
+  SweepResult make_runs(const std::vector<SweepPoint>& points) const {
+    return run_stage({"sweep", "runs", points, config_.seeds, config_.budget, folder_ / "runs",
+                      [&](const SweepResult& result) { write_tables(result); }});
+  }
+
+  SweepResult run_stage(Stage stage) const {
+    const auto workers = options_.workers > 0 ? options_.workers : config_.workers;
+    return StageRunner(std::move(stage), config_, train_).run(workers, options_.retry_failed);
+  }
+
+  void write_tables(const SweepResult& result) const {
+    write_file_atomically(folder_ / "results.csv", results_csv(result));
+    write_file_atomically(folder_ / "results.md",
+                          results_markdown(result, config_, options_.command));
+  }
+
+  const SweepConfig& config_;
+  const SweepOptions& options_;
+  fs::path folder_;
+  TrainProgram train_;
+};
+
+}  // namespace
+
+fs::path sweep_folder(const SweepConfig& config, const SweepOptions& options) {
+  return options.out / config.name;
+}
+
+SweepResult run_sweep(const SweepConfig& config, const SweepOptions& options) {
+  const Sweep sweep(config, options);
+  const auto folder = sweep_folder(config, options);
+  make_folder(folder);
+  const FolderLock lock(folder);
+  claim(folder, config);
+  catch_interrupts();
+  return sweep.run();
+}
+
+bool is_complete(const SweepResult& result, const SweepConfig& config) {
+  return std::all_of(result.points.begin(), result.points.end(),
+                     [&](const auto& point) { return point.runs.size() == config.seeds.size(); });
+}
+
+}  // namespace vitrine

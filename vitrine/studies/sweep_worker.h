@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vitrine/core/files.h"
+#include "vitrine/studies/sweep_result.h"
+
+namespace vitrine {
+
+/// How runs are started: `PROGRAM train RECIPE ... --threads N`.
+struct TrainProgram {
+  fs::path program, recipe;
+  int64_t threads = 1;
+};
+
+/// A run to be made. Beside its folder lie FOLDER.log, all that its process said, and, after a
+/// failure, FOLDER.failed with the reason.
+struct SweepJob {
+  fs::path folder;
+  std::vector<std::string> overrides;  // key=value
+  int64_t seed = 0;
+};
+
+/// What the run has come to, or nothing if it still has to be made or finished.
+std::optional<RunResult> stored_result(const SweepJob& job);
+/// Forgets that the run failed, so that it is made again.
+void forget_failure(const SweepJob& job);
+
+/// A process that makes one run, or goes on with one that was broken off. It never outlives us.
+class SweepWorker {
+ public:
+  SweepWorker(const TrainProgram& train, SweepJob job);
+  SweepWorker(const SweepWorker&) = delete;
+  SweepWorker& operator=(const SweepWorker&) = delete;
+  ~SweepWorker();
+
+  const SweepJob& job() const { return job_; }
+  /// Whether the process has ended; does not wait.
+  bool ended();
+  /// Asks the process to save its run and end.
+  void interrupt() const;
+  /// Whether the process, now ended, did all it was asked to.
+  bool succeeded() const;
+  /// What the run came to, once the process has ended; notes a failure beside the folder.
+  RunResult result() const;
+
+ private:
+  std::string failure() const;
+
+  SweepJob job_;
+  pid_t process_ = -1;
+  std::optional<int> status_{};  // as waitpid gives it
+};
+
+}  // namespace vitrine
