@@ -2,6 +2,9 @@
 #include "tests/support/errors.h"
 #include "vitrine/core/files.h"
 #include "vitrine/inspect/summary.h"
+#include "vitrine/models/registry.h"
+#include "vitrine/studies/addition/run.h"
+#include "vitrine/studies/sweep_plan.h"
 #include "vitrine/train/config.h"
 
 #include <nlohmann/json.hpp>
@@ -26,6 +29,7 @@ TEST(Commands, EveryOneExplainsItselfAndRefusesUnknownOptions) {
 TEST(Recipes, EveryOneReadsFitsItsModelAndSurvivesTheRoundTrip) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator(VITRINE_SOURCE_DIR "/recipes")) {
+    if (entry.is_directory()) continue;
     const auto recipe = read_recipe(entry.path(), {});
     EXPECT_GT(summarise(recipe.model).parameters, 0) << entry.path();
     const auto text = to_yaml(recipe);
@@ -37,9 +41,21 @@ TEST(Recipes, EveryOneReadsFitsItsModelAndSurvivesTheRoundTrip) {
   EXPECT_GE(count, 3);
 }
 
+TEST(Sweeps, EveryOneReadsAndSetsKeysThatItsRecipeHas) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(VITRINE_SOURCE_DIR "/recipes/addition")) {
+    const auto sweep = read_sweep(entry.path());
+    for (const auto& point : sweep_points(sweep))
+      EXPECT_NO_THROW(read_recipe(sweep.recipe, run_overrides(point, /*seed=*/1, sweep.budget)))
+          << entry.path();
+    ++count;
+  }
+  EXPECT_EQ(count, 2 * std::ssize(addition_parts()));
+}
+
 TEST(Recipes, EveryKeyIsDocumented) {
   const auto page = read_file(VITRINE_SOURCE_DIR "/docs/recipes.md");
-  for (const auto* model : {"vit_b16", "cct_2_3x2", "resnet18"}) {
+  for (const auto& model : models().names()) {
     Recipe recipe;
     recipe.model.choose(model);
     const auto table = to_markdown(recipe);

@@ -11,6 +11,7 @@ Command eval_command();
 Command explain_command();
 Command models_command();
 Command predict_command();
+Command study_command();
 Command summary_command();
 Command sweep_command();
 Command train_command();

@@ -45,6 +45,7 @@ const LayerKind* layer_kind(const std::string& op) {
       {"aten::conv2d", {"Conv2d", per_convolution}},
       {"aten::conv3d", {"Conv3d", per_convolution}},
       {"aten::layer_norm", {"LayerNorm", per_layer_norm}},
+      {"vitrine::layer_norm", {"LayerNorm", per_layer_norm}},
       {"aten::batch_norm", {"BatchNorm2d", per_batch_norm}},
       {"aten::embedding", {"Embedding", none}},
       {"aten::matmul", {"MatMul", per_product}},

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/nn/initialise.h"
+#include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
 namespace {
@@ -110,7 +111,7 @@ torch::Tensor AdditionTransformer::forward(const torch::Tensor& digits) {
   const auto& table = embedding->weight;                          // (10, embed)
   auto tokens = positions(one_hot(digits, table).matmul(table));  // (B, 4, embed)
   tokens = run_blocks(blocks, tokens, recompute_blocks);
-  if (norm) tokens = norm(tokens);
+  if (norm) tokens = layer_norm(tokens, norm);
   return head(tokens.flatten(1));
 }
 

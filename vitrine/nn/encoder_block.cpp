@@ -2,6 +2,7 @@
 
 #include "vitrine/nn/recompute.h"
 #include "vitrine/ops/dropout.h"
+#include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
 
@@ -34,11 +35,11 @@ torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
     return drop_path(branch, config.drop_path, is_training());
   };
   if (config.norm == NormPlace::Post) {
-    const auto mixed = norm1(x + thin(attn(x)));
-    return norm2(mixed + thin(mlp(mixed)));
+    const auto mixed = layer_norm(x + thin(attn(x)), norm1);
+    return layer_norm(mixed + thin(mlp(mixed)), norm2);
   }
-  const auto mixed = x + thin(attn(norm1(x)));
-  return mixed + thin(mlp(norm2(mixed)));
+  const auto mixed = x + thin(attn(layer_norm(x, norm1)));
+  return mixed + thin(mlp(layer_norm(mixed, norm2)));
 }
 
 torch::nn::ModuleList encoder_blocks(const EncoderBlockConfig& config, int64_t depth) {

@@ -55,9 +55,10 @@ class StageRunner {
   StageRunner(Stage stage, const SweepConfig& config, const TrainProgram& train)
       : stage_(std::move(stage)), name_(config.name), varied_(varied_keys(config)), train_(train) {}
 
-  SweepResult run(int64_t workers, bool retry_failed) {
+  SweepResult run(const SweepOptions& options, int64_t workers) {
     make_folder(stage_.folder);
-    look_what_is_there(retry_failed);
+    look_what_is_there(options.retry_failed);
+    if (options.only_stored) return results();
     stage_.write(results());
     make_missing_runs(static_cast<size_t>(workers));
     return results();
@@ -218,7 +219,7 @@ class Sweep {
 
   SweepResult run_stage(Stage stage) const {
     const auto workers = options_.workers > 0 ? options_.workers : config_.workers;
-    return StageRunner(std::move(stage), config_, train_).run(workers, options_.retry_failed);
+    return StageRunner(std::move(stage), config_, train_).run(options_, workers);
   }
 
   void write_tables(const SweepResult& result) const {

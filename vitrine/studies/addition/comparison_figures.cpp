@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "vitrine/core/error.h"
 #include "vitrine/studies/addition/figures.h"

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "vitrine/core/error.h"
 #include "vitrine/studies/addition/figures.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "vitrine/studies/addition/figures.h"
 #include "vitrine/studies/addition/report_writer.h"

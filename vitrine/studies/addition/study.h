@@ -51,8 +51,7 @@ struct AdditionStudy {
   PerAdder<std::optional<SweepResult>> rates{};         // over `kLearningRateKey`
   PerAdder<std::vector<TrainedAdder>> tuned{};          // the final networks, one per seed
   PerAdder<std::vector<TrainedAdder>> low_rate{};       // trained with a low learning rate
-  PerAdder<std::optional<SweepResult>>
-      held_out{};                                // over `kHeldOutKey`; accuracy on held-out pairs
+  PerAdder<std::optional<SweepResult>> held_out{};      // over `kHeldOutKey`, scored on those pairs
   PerAdder<std::optional<SweepResult>> small{};  // small networks, each point sets all it needs
   std::optional<AttentionStudy> attention{};
 };

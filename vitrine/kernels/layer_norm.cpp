@@ -1,0 +1,122 @@
+#include "vitrine/kernels/layer_norm.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vitrine/kernels/layer_norm.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace vitrine::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Calls f(tag, i) for every i that a vector starts at, then for the single numbers left over.
+template <typename T, typename F>
+HWY_INLINE void each(int64_t n, const F& f) {
+  const hn::ScalableTag<T> whole;
+  const hn::CappedTag<T, 1> single;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(whole));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) f(whole, i);
+  for (; i < n; ++i) f(single, i);
+}
+
+template <typename D, typename V>
+HWY_INLINE auto total(D d, V v) {
+  return hn::GetLane(hn::SumOfLanes(d, v));
+}
+
+template <typename T>
+void forward(const NormRows<T>& r, const T* shift, T eps, T* y) {
+  const T share = T(1) / static_cast<T>(r.n);
+  for (int64_t row = 0; row < r.rows; ++row) {
+    const T* x = r.x + row * r.n;
+    T* out = y + row * r.n;
+    T sum = 0, squares = 0;
+    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR { sum += total(d, hn::LoadU(d, x + i)); });
+    const T mean = sum * share;
+    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
+      const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
+      squares += total(d, hn::Mul(away, away));
+    });
+    const T inverse = 1 / std::sqrt(squares * share + eps);
+    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
+      const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
+      const auto unit = hn::Mul(away, hn::Set(d, inverse));
+      hn::StoreU(hn::MulAdd(unit, hn::LoadU(d, r.scale + i), hn::LoadU(d, shift + i)), d, out + i);
+    });
+    r.mean[row] = mean;
+    r.inverse[row] = inverse;
+  }
+}
+
+template <typename T>
+void backward(const NormRows<T>& r, const T* dy, T* dx, T* d_scale, T* d_shift) {
+  const T share = T(1) / static_cast<T>(r.n);
+  for (int64_t row = 0; row < r.rows; ++row) {
+    const T* x = r.x + row * r.n;
+    const T* g = dy + row * r.n;
+    T* out = dx + row * r.n;
+    const T mean = r.mean[row], inverse = r.inverse[row];
+    const auto unit = [&](auto d, int64_t i) HWY_ATTR {
+      return hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, inverse));
+    };
+    T sum = 0, dot = 0;
+    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
+      const auto gradient = hn::LoadU(d, g + i), u = unit(d, i);
+      const auto scaled = hn::Mul(gradient, hn::LoadU(d, r.scale + i));
+      sum += total(d, scaled);
+      dot += total(d, hn::Mul(scaled, u));
+      hn::StoreU(hn::MulAdd(gradient, u, hn::LoadU(d, d_scale + i)), d, d_scale + i);
+      hn::StoreU(hn::Add(gradient, hn::LoadU(d, d_shift + i)), d, d_shift + i);
+    });
+    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
+      const auto scaled = hn::Mul(hn::LoadU(d, g + i), hn::LoadU(d, r.scale + i));
+      const auto along = hn::MulAdd(unit(d, i), hn::Set(d, dot * share), hn::Set(d, sum * share));
+      hn::StoreU(hn::Mul(hn::Sub(scaled, along), hn::Set(d, inverse)), d, out + i);
+    });
+  }
+}
+
+void forward_f(const NormRows<float>& r, const float* shift, float eps, float* y) {
+  forward(r, shift, eps, y);
+}
+void forward_d(const NormRows<double>& r, const double* shift, double eps, double* y) {
+  forward(r, shift, eps, y);
+}
+void backward_f(const NormRows<float>& r, const float* dy, float* dx, float* ds, float* db) {
+  backward(r, dy, dx, ds, db);
+}
+void backward_d(const NormRows<double>& r, const double* dy, double* dx, double* ds, double* db) {
+  backward(r, dy, dx, ds, db);
+}
+
+}  // namespace vitrine::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vitrine::kernels {
+
+HWY_EXPORT(forward_f);
+HWY_EXPORT(forward_d);
+HWY_EXPORT(backward_f);
+HWY_EXPORT(backward_d);
+
+void layer_norm(const NormRows<float>& rows, const float* shift, float eps, float* y) {
+  HWY_DYNAMIC_DISPATCH(forward_f)(rows, shift, eps, y);
+}
+void layer_norm(const NormRows<double>& rows, const double* shift, double eps, double* y) {
+  HWY_DYNAMIC_DISPATCH(forward_d)(rows, shift, eps, y);
+}
+void layer_norm_backward(const NormRows<float>& rows, const float* dy, float* dx, float* d_scale,
+                         float* d_shift) {
+  HWY_DYNAMIC_DISPATCH(backward_f)(rows, dy, dx, d_scale, d_shift);
+}
+void layer_norm_backward(const NormRows<double>& rows, const double* dy, double* dx,
+                         double* d_scale, double* d_shift) {
+  HWY_DYNAMIC_DISPATCH(backward_d)(rows, dy, dx, d_scale, d_shift);
+}
+
+}  // namespace vitrine::kernels
+#endif

@@ -1,0 +1,94 @@
+#include "vitrine/ops/layer_norm.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/record_function.h>
+
+#include "vitrine/core/error.h"
+#include "vitrine/kernels/layer_norm.h"
+#include "vitrine/ops/cpu_kernel.h"
+
+namespace vitrine {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+constexpr int64_t kWidestRow = 64;
+// Fixed pieces, so that sums over rows do not depend on the threads.
+constexpr int64_t kRowsPerPiece = 1024;
+
+template <typename T>
+kernels::NormRows<T> piece_of(const torch::Tensor& x, const torch::Tensor& scale,
+                              const torch::Tensor& mean, const torch::Tensor& inverse,
+                              int64_t piece) {
+  const int64_t n = x.size(-1), first = piece * kRowsPerPiece;
+  return {x.data_ptr<T>() + first * n,
+          scale.data_ptr<T>(),
+          std::min(kRowsPerPiece, x.numel() / n - first),
+          n,
+          mean.data_ptr<T>() + first,
+          inverse.data_ptr<T>() + first};
+}
+
+int64_t pieces_of(const torch::Tensor& x) {
+  return (x.numel() / x.size(-1) + kRowsPerPiece - 1) / kRowsPerPiece;
+}
+
+struct NarrowNorm : torch::autograd::Function<NarrowNorm> {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& input,
+                               const torch::Tensor& weight, const torch::Tensor& bias, double eps) {
+    const auto x = input.contiguous(), scale = weight.contiguous(), shift = bias.contiguous();
+    auto y = torch::empty_like(x);
+    const auto mean = torch::empty({x.numel() / x.size(-1)}, x.options());
+    const auto inverse = torch::empty_like(mean);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "layer_norm", [&] {
+      at::parallel_for(0, pieces_of(x), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          kernels::layer_norm(piece_of<scalar_t>(x, scale, mean, inverse, i),
+                              shift.data_ptr<scalar_t>(), static_cast<scalar_t>(eps),
+                              y.data_ptr<scalar_t>() + i * kRowsPerPiece * x.size(-1));
+      });
+    });
+    ctx->save_for_backward({x, scale, mean, inverse});
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const auto &x = saved[0], &scale = saved[1], &mean = saved[2], &inverse = saved[3];
+    const auto dy = gradients[0].contiguous();
+    const auto n = x.size(-1), pieces = pieces_of(x);
+    auto dx = torch::empty_like(x);
+    auto sums = torch::zeros({2, pieces, n}, x.options());  // of scale and shift, piece by piece
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "layer_norm_backward", [&] {
+      auto* d_scale = sums.data_ptr<scalar_t>();
+      auto* d_shift = d_scale + pieces * n;
+      at::parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const auto first = i * kRowsPerPiece * n;
+          kernels::layer_norm_backward(
+              piece_of<scalar_t>(x, scale, mean, inverse, i), dy.data_ptr<scalar_t>() + first,
+              dx.data_ptr<scalar_t>() + first, d_scale + i * n, d_shift + i * n);
+        }
+      });
+    });
+    const auto total = sums.sum(1);
+    return {dx, total[0], total[1], {}};
+  }
+};
+
+}  // namespace
+
+torch::Tensor layer_norm(const torch::Tensor& x, const torch::nn::LayerNorm& norm) {
+  const auto& shape = norm->options.normalized_shape();
+  const auto &weight = norm->weight, &bias = norm->bias;
+  check(shape.size() == 1 && x.dim() >= 1 && x.size(-1) == shape[0],
+        "layer_norm: rows of {} do not fit a norm over {}", x.size(-1), fmt::join(shape, "x"));
+  const bool narrow = x.size(-1) <= kWidestRow && x.numel() > 0 && weight.defined() &&
+                      has_cpu_kernel(x) && x.scalar_type() == weight.scalar_type();
+  if (!narrow) return torch::layer_norm(x, shape, weight, bias, norm->options.eps());
+  RECORD_FUNCTION("vitrine::layer_norm", std::vector<c10::IValue>({x, shape[0], weight, bias}));
+  return NarrowNorm::apply(x, weight, bias, norm->options.eps());
+}
+
+}  // namespace vitrine

@@ -1,0 +1,90 @@
+#include "vitrine/studies/addition/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
+#include "vitrine/core/nearest.h"
+#include "vitrine/studies/addition/networks.h"
+#include "vitrine/studies/sweep_runner.h"
+
+namespace vitrine {
+namespace {
+
+const char* file_word(Adder adder) { return adder == Adder::Cnn ? "cnn" : "transformer"; }
+
+/// Every run that did not fail, asked for all sums.
+std::vector<TrainedAdder> load_adders(const SweepResult& sweep) {
+  std::vector<TrainedAdder> adders;
+  for (const auto& point : sweep.points)
+    for (const auto& run : point.runs)
+      if (run.end != RunEnd::Failed) adders.push_back(load_adder(point, run));
+  return adders;
+}
+
+/// What counts in this sweep is the part that was kept out of training.
+SweepResult scored_by_validation(SweepResult sweep) {
+  for (auto& point : sweep.points)
+    for (auto& run : point.runs) run.accuracy = run.validation_accuracy;
+  return sweep;
+}
+
+/// The first run that came to its goal, if any.
+const RunResult* first_exact(const SweepResult& sweep) {
+  for (const auto& point : sweep.points)
+    for (const auto& run : point.runs)
+      if (run.end == RunEnd::Reached) return &run;
+  return nullptr;
+}
+
+void note_part(AdditionStudy& study, const std::string& part, Adder adder,
+               const SweepResult& sweep) {
+  if (part == "first") study.first_sweep.of(adder) = sweep;
+  if (part == "second") study.second_sweep.of(adder) = sweep;
+  if (part == "rates") study.rates.of(adder) = sweep;
+  if (part == "held-out") study.held_out.of(adder) = scored_by_validation(sweep);
+  if (part == "smallest") study.small.of(adder) = sweep;
+  if (part == "low-rate") study.low_rate.of(adder) = load_adders(sweep);
+  if (part != "final") return;
+  study.tuned.of(adder) = load_adders(sweep);
+  if (adder == Adder::Transformer)
+    if (const auto* run = first_exact(sweep)) study.attention = study_attention(run->folder);
+}
+
+}  // namespace
+
+const std::vector<std::string>& addition_parts() {
+  static const std::vector<std::string> parts = {"final",    "low-rate", "rates", "held-out",
+                                                 "smallest", "second",   "first"};
+  return parts;
+}
+
+AdditionStudy run_addition_study(const AdditionStudyOptions& o) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& part) {
+    return std::find(list.begin(), list.end(), part) != list.end();
+  };
+  for (const auto& part : o.parts)
+    check(has(addition_parts(), part), "study addition: part '{}' is not known{} (known: {})", part,
+          did_you_mean(part, addition_parts()), fmt::join(addition_parts(), ", "));
+  AdditionStudy study;
+  for (const auto& part : addition_parts()) {
+    for (const auto adder : kAdders) {
+      const auto file = o.sweeps / fmt::format("{}-{}.yaml", file_word(adder), part);
+      const auto config = o.smoke ? smoke_size(read_sweep(file)) : read_sweep(file);
+      SweepOptions options{.out = o.out / "sweeps",
+                           .workers = o.workers,
+                           .command = "vitrine sweep " + file.string()};
+      options.only_stored = interrupted() || (!o.parts.empty() && !has(o.parts, part));
+      if (options.only_stored && !fs::exists(sweep_folder(config, options))) continue;
+      if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
+      const auto sweep = run_sweep(config, options);
+      if (is_complete(sweep, config)) note_part(study, part, adder, sweep);
+    }
+  }
+  return study;
+}
+
+}  // namespace vitrine
