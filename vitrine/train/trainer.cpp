@@ -248,6 +248,7 @@ class Training {
     if (position_.finished || interrupted() || now() - saved_ >= kSecondsBetweenSaves) {
       save_model(request_.folder.last(), model);
       save_state();
+      saved_ = now();
     }
     if (request_.on_metrics) request_.on_metrics(line);
   }
@@ -309,7 +310,6 @@ class Training {
     position_.metrics_bytes = metrics_->bytes();
     save_run_state(request_.folder, *model_, average_ ? &average_->model() : nullptr, optimizer_,
                    position_);
-    saved_ = now();
   }
 
   void show_progress() {
@@ -334,7 +334,7 @@ class Training {
   std::optional<Progress> progress_;
   RunPosition position_;
   double loss_ = 0, gradient_norm_ = 0, rate_ = 0;  // of the last step
-  double saved_ = 0;                                // when the state was last written
+  double saved_ = 0;                                // when an epoch last wrote its checkpoint
   const int64_t batches_, steps_per_epoch_;
 };
 
