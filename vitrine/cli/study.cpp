@@ -3,6 +3,7 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
+#include "vitrine/ops/runtime.h"
 #include "vitrine/studies/addition/report.h"
 #include "vitrine/studies/addition/run.h"
 
@@ -20,6 +21,7 @@ struct StudyOptions {
 
 int run_study(const StudyOptions& o, Streams s) {
   check(o.name == "addition", "study: '{}' is not known (known: addition)", o.name);
+  set_up_runtime(/*threads=*/0);
   const auto study = run_addition_study(
       {.sweeps = o.sweeps, .out = o.out, .parts = o.parts, .workers = o.workers, .smoke = o.smoke});
   s.err << "writing the report\n";

@@ -85,7 +85,7 @@ Table tuned_table(const PerAdder<Runs>& networks, Language language) {
     if (runs.empty()) continue;
     auto measured = answers_column(runs);
     measured.push_back(over_runs(runs, 1, [](const auto& r) { return r.predict_milliseconds; }));
-    measured.push_back(fmt::format("{:.1f}", static_cast<double>(runs.front().bytes) / 1024));
+    measured.push_back(fmt::format("{:.1f}", static_cast<double>(runs.front().bytes) / 1000));
     measured.push_back(with_commas(runs.front().parameters));
     const auto& source = kSourceTuned.of(adder);
     table.add(adder, measured,

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -58,7 +60,8 @@ void write_maps(ReportWriter& writer, const PerAdder<std::vector<TrainedAdder>>&
   for (const auto adder : kAdders) {
     if (runs.of(adder).empty()) continue;
     const auto& run = middle_run(runs.of(adder));
-    writer.figure(prefix + (adder == Adder::Cnn ? "errors_cnn" : "errors_transformer"),
+    const auto* name = adder == Adder::Cnn ? "errors_cnn" : "errors_transformer";
+    writer.figure(fmt::format("{}{}", prefix, name),
                   error_map_figure(run.answers, adder, writer.language()),
                   filled(w.map_caption, writer.name(adder), run.seed, runs.of(adder).size()));
   }

@@ -7,7 +7,7 @@ namespace {
 constexpr size_t kTopDeviations = 5;
 
 std::string kilobytes(int64_t bytes) {
-  return fmt::format("{:.1f}", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / 1000);
 }
 
 std::string markdown_row(const std::vector<std::string>& cells) {
