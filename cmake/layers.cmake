@@ -16,10 +16,17 @@ function(vitrine_layer name)
   set_property(GLOBAL APPEND PROPERTY VITRINE_LAYERS ${target})
 endfunction()
 
-# Torch's headers as system headers, precompiled once.
+# Torch's headers as system headers, precompiled once; several files are compiled as one.
 function(vitrine_use_torch target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${VITRINE_UNITY})
   target_include_directories(${target} SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
   target_precompile_headers(${target} REUSE_FROM vitrine_torch_header)
+endfunction()
+
+# Files of a torch target that never see torch.
+function(vitrine_torch_free)
+  set_source_files_properties(${ARGN} PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 file(WRITE ${PROJECT_BINARY_DIR}/torch_header.cpp "")

@@ -13,7 +13,7 @@
 namespace vitrine {
 namespace {
 
-DataConfig config(double held_out) {
+DataConfig held_out_config(double held_out) {
   DataConfig c;
   c.dataset = "addition";
   c.validation = held_out;
@@ -36,7 +36,7 @@ std::set<int64_t> pairs(const BatchSource& source) {
 }  // namespace
 
 TEST(Addition, HoldsEveryPairWithItsSum) {
-  const auto splits = open_data(config(0), 1);
+  const auto splits = open_data(held_out_config(0), 1);
   EXPECT_EQ(splits.task, Task::DigitSum);
   EXPECT_EQ(splits.train->size(), kAdditionPairs);
   EXPECT_EQ(pairs(*splits.train).size(), 10'000u);
@@ -48,19 +48,19 @@ TEST(Addition, HoldsEveryPairWithItsSum) {
 }
 
 TEST(Addition, HeldOutPairsAreNeverTrainedOn) {
-  const auto splits = open_data(config(0.3), 1);
+  const auto splits = open_data(held_out_config(0.3), 1);
   const auto train = pairs(*splits.train), held_out = pairs(*splits.validation);
   EXPECT_EQ(train.size(), 7'000u);
   EXPECT_EQ(held_out.size(), 3'000u);
   for (const auto pair : held_out) EXPECT_FALSE(train.contains(pair));
   EXPECT_EQ(splits.test->size(), kAdditionPairs);
-  const auto named = held_out_pairs(config(0.3), 1);
+  const auto named = held_out_pairs(held_out_config(0.3), 1);
   EXPECT_EQ(std::set<int64_t>(named.begin(), named.end()), held_out);
-  EXPECT_NE(pairs(*open_data(config(0.3), 2).validation), held_out);
+  EXPECT_NE(pairs(*open_data(held_out_config(0.3), 2).validation), held_out);
 }
 
 TEST(Addition, IsRefusedWherePicturesAreWanted) {
-  const auto message = test::error_of([] { open_parts(config(0), 1); });
+  const auto message = test::error_of([] { open_parts(held_out_config(0), 1); });
   EXPECT_TRUE(test::contains(message, "data: 'addition' does not consist of pictures"));
 }
 

@@ -14,7 +14,7 @@ torch::Tensor place_to_place(const torch::Tensor& weight) {
   const auto out = weight.size(0), in = weight.size(1);
   const auto windows = weight.unfold(2, /*size=*/2, /*step=*/1).unfold(3, /*size=*/2, /*step=*/1);
   std::vector<torch::Tensor> places;  // each (in, r', c', out)
-  for (const auto [r, c] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)})
+  for (const auto& [r, c] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)})
     places.push_back(windows.select(2, 1 - r).select(2, 1 - c).permute({1, 2, 3, 0}));
   return torch::stack(places).reshape({kPlaces * in, kPlaces * out});
 }

@@ -11,7 +11,7 @@
 namespace vitrine {
 namespace {
 
-constexpr int64_t kElementsPerTask = 1 << 15;
+constexpr int64_t kElementsPerPiece = 1 << 15;
 
 bool has_kernel(const torch::Tensor& t) { return has_cpu_kernel(t) && t.is_contiguous(); }
 
@@ -39,7 +39,7 @@ void adam_update(const kernels::AdamStep& step, torch::Tensor& weight,
     auto *w = weight.data_ptr<scalar_t>(), *m = moment1.data_ptr<scalar_t>(),
          *v = moment2.data_ptr<scalar_t>();
     const auto* dw = g.data_ptr<scalar_t>();
-    at::parallel_for(0, weight.numel(), kElementsPerTask, [&](int64_t begin, int64_t end) {
+    at::parallel_for(0, weight.numel(), kElementsPerPiece, [&](int64_t begin, int64_t end) {
       kernels::adam(step, w + begin, dw + begin, m + begin, v + begin, end - begin);
     });
   });
@@ -54,14 +54,14 @@ double joint_norm(const std::vector<torch::Tensor>& tensors) {
       continue;
     }
     // Fixed pieces, so that the sum does not depend on the threads.
-    const int64_t n = t.numel(), pieces = (n + kElementsPerTask - 1) / kElementsPerTask;
+    const int64_t n = t.numel(), pieces = (n + kElementsPerPiece - 1) / kElementsPerPiece;
     std::vector<double> partial(pieces);
     AT_DISPATCH_FLOATING_TYPES(t.scalar_type(), "joint_norm", [&] {
       const auto* x = t.data_ptr<scalar_t>();
       at::parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const auto first = i * kElementsPerTask;
-          partial[i] = kernels::sum_of_squares(x + first, std::min(kElementsPerTask, n - first));
+          const auto first = i * kElementsPerPiece;
+          partial[i] = kernels::sum_of_squares(x + first, std::min(kElementsPerPiece, n - first));
         }
       });
     });
