@@ -224,15 +224,17 @@ TEST(AdditionFindings, OnlyAClearLeadCounts) {
   EXPECT_EQ(shared_points(close, kLearningRateKey).size(), 1);
 }
 
-TEST(AdditionFindings, TheSmallestNetworkIsRightInEveryRun) {
+TEST(AdditionFindings, TheSmallestNetworkIsOneThatWasRightInSomeRun) {
   auto small = sweep(kEmbedKey, {{"2", 0.9}, {"4", 0.9}, {"8", 0.9}});
   for (size_t i = 0; i < small.points.size(); ++i)
     for (auto& r : small.points[i].runs) r.parameters = static_cast<int64_t>(100 * (3 - i));
-  small.points[0].runs = {run(1, 1), run(2, 1)};
-  small.points[1].runs[0].accuracy = 1;
-  EXPECT_EQ(smallest_point(small, 1), &small.points[0]);
+  small.points[0].runs[0].accuracy = small.points[1].runs[0].accuracy = 1;
+  EXPECT_EQ(smallest_point(small, 1), &small.points[1]);
+  EXPECT_EQ(runs_with(small.points[1], 1), 1);
   EXPECT_EQ(smallest_point(small, 0.8), &small.points[2]);
-  small.points[0].runs[1].end = RunEnd::Failed;
+  small.points[1].runs[0].end = RunEnd::Failed;
+  EXPECT_EQ(smallest_point(small, 1), &small.points[0]);
+  small.points[0].runs[0].accuracy = 0.9;
   EXPECT_EQ(smallest_point(small, 1), nullptr);
 }
 

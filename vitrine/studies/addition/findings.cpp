@@ -20,13 +20,6 @@ Lead lead_of(const PerAdder<Spread>& accuracy) {
   return difference > 0 ? Lead::Cnn : Lead::Transformer;
 }
 
-bool every_run_reached(const PointResult& point, double accuracy) {
-  return !point.runs.empty() &&
-         std::all_of(point.runs.begin(), point.runs.end(), [&](const RunResult& run) {
-           return run.end != RunEnd::Failed && run.accuracy >= accuracy;
-         });
-}
-
 const RunResult* first_success(const PointResult& point) {
   for (const auto& run : point.runs)
     if (run.end != RunEnd::Failed) return &run;
@@ -163,10 +156,16 @@ int64_t bytes_of(const PointResult& point) {
   return run == nullptr ? 0 : run->bytes;
 }
 
+int64_t runs_with(const PointResult& point, double accuracy) {
+  return std::count_if(point.runs.begin(), point.runs.end(), [&](const RunResult& run) {
+    return run.end != RunEnd::Failed && run.accuracy >= accuracy;
+  });
+}
+
 const PointResult* smallest_point(const SweepResult& sweep, double accuracy) {
   const PointResult* smallest = nullptr;
   for (const auto& point : sweep.points) {
-    if (!every_run_reached(point, accuracy)) continue;
+    if (runs_with(point, accuracy) == 0) continue;
     if (smallest == nullptr || parameters_of(point) < parameters_of(*smallest)) smallest = &point;
   }
   return smallest;

@@ -58,7 +58,10 @@ int64_t bytes_of(const PointResult& point);
 /// Whether each of the two is clearly ahead somewhere.
 bool winner_flips(const std::vector<SharedPoint>& points);
 
-/// The point with the fewest parameters at which every run reached `accuracy`; null if there is
+/// How many runs of the point came to `accuracy` or higher.
+int64_t runs_with(const PointResult& point, double accuracy);
+
+/// The point with the fewest parameters at which some run came to `accuracy`; null if there is
 /// none.
 const PointResult* smallest_point(const SweepResult& sweep, double accuracy);
 

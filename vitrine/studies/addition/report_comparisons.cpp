@@ -123,19 +123,22 @@ void write_small(ReportWriter& writer, const AdditionStudy& study) {
   writer.question(w.small_question);
   writer.table(small_table(study.small, writer.language()));
   std::vector<std::string> sentences;
-  const auto add = [&](const std::string& pattern, Adder adder, const PointResult& point) {
+  const auto add = [&](const std::string& pattern, Adder adder, const PointResult& point,
+                       double accuracy) {
     sentences.push_back(filled(pattern, writer.name(adder), with_commas(parameters_of(point)),
-                               settings_text(point.point.settings)));
+                               settings_text(point.point.settings), runs_with(point, accuracy),
+                               point.runs.size()));
   };
   for (const auto adder : kAdders) {
     if (!has_points(study.small.of(adder))) continue;
     const auto& sweep = *study.small.of(adder);
-    const auto *perfect = smallest_point(sweep, 1), *nearly = smallest_point(sweep, 0.99);
+    constexpr double kNearly = 0.99;
+    const auto *perfect = smallest_point(sweep, 1), *nearly = smallest_point(sweep, kNearly);
     if (perfect != nullptr)
-      add(w.small_all_right, adder, *perfect);
+      add(w.small_all_right, adder, *perfect, 1);
     else
       sentences.push_back(filled(w.small_none, writer.name(adder)));
-    if (nearly != nullptr && nearly != perfect) add(w.small_nearly, adder, *nearly);
+    if (nearly != nullptr && nearly != perfect) add(w.small_nearly, adder, *nearly, kNearly);
   }
   writer.findings(sentences);
 }

@@ -165,12 +165,12 @@ const ReportWords kEnglishReportWords{
     .small = "How small can a network be?",
     .small_question = "how few parameters are enough to add two numbers?",
     .small_all_right =
-        "{0}: the smallest with every sum right in all its runs has {1} parameters "
-        "({2}).",
+        "{0}: the smallest with every sum right has {1} parameters ({2}); {3} of its {4} runs got "
+        "there.",
     .small_nearly =
-        "{0}: the smallest with at least 99 % right in all its runs has {1} parameters "
-        "({2}).",
-    .small_none = "{0}: none of these gets every sum right in all its runs.",
+        "{0}: the smallest with at least 99 % right has {1} parameters ({2}); {3} of its {4} runs "
+        "got there.",
+    .small_none = "{0}: none of these gets every sum right.",
 
     .attention = "What the Transformer looks at",
     .attention_question = "when the Transformer adds {0:02} + {1:02}, which digit looks at which?",
