@@ -210,6 +210,9 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
   EXPECT_TRUE(test::contains(again.err, "holds a run already"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
                              "does not take pictures"));
+  const auto sum = test::run_command({"predict", "-m", run.string(), "1+2", "57+68", "--json"});
+  EXPECT_EQ(sum.code, 0) << sum.err;
+  EXPECT_TRUE(test::contains(sum.out, "{\"input\":\"57+68\",\"sum\":"));
 }
 
 TEST_F(Training, ABadRecipeLeavesNothingBehind) {

@@ -26,7 +26,7 @@ Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string
   auto loaded =
       std::make_unique<Loaded>(Loaded{load_checkpoint(run_or_checkpoint), open_device(device)});
   check(loaded->checkpoint.model->image_shape().has_value(),
-        "predict: {} ({}) does not take pictures; score it with `vitrine eval`",
+        "predict: {} ({}) does not take pictures; give it sums such as 57+68",
         run_or_checkpoint.string(), loaded->checkpoint.info.model.name());
   loaded->checkpoint.model->to(loaded->device);
   return Classifier(std::move(loaded));

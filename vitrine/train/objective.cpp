@@ -8,44 +8,21 @@
 namespace vitrine {
 namespace {
 
-torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
-                            double smoothing) {
-  check(output.dim() == 2 && output.size(0) == targets.size(0),
-        "classification: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
-        fmt::join(targets.sizes(), "x"));
+torch::Tensor smooth_cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
+                                   double smoothing) {
   namespace F = torch::nn::functional;
   return F::cross_entropy(output.to(torch::kFloat), targets,
                           F::CrossEntropyFuncOptions().label_smoothing(smoothing));
 }
 
-torch::Tensor digits_cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
-                                   double smoothing) {
-  check(targets.dim() == 2 && targets.size(1) == std::ssize(kSumDigitValues) && output.dim() == 2 &&
-            output.size(1) == kSumScores,
-        "digit sum: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
-        fmt::join(targets.sizes(), "x"));
-  torch::Tensor total;
-  int64_t first = 0;
-  for (size_t digit = 0; digit < kSumDigitValues.size(); ++digit) {
-    const auto values = kSumDigitValues[digit];
-    const auto loss = cross_entropy(output.narrow(1, first, values),
-                                    targets.select(1, static_cast<int64_t>(digit)), smoothing);
-    total = total.defined() ? total + loss : loss;
-    first += values;
-  }
-  return total / static_cast<double>(kSumDigitValues.size());
-}
-
 }  // namespace
 
-torch::Tensor Classification::loss(const torch::Tensor& output,
-                                   const torch::Tensor& targets) const {
-  return cross_entropy(output, targets, label_smoothing_);
-}
-
-torch::Tensor Classification::plain_loss(const torch::Tensor& output,
-                                         const torch::Tensor& targets) const {
-  return cross_entropy(output, targets, /*smoothing=*/0);
+torch::Tensor Classification::cross_entropy(const torch::Tensor& output,
+                                            const torch::Tensor& targets, double smoothing) const {
+  check(output.dim() == 2 && output.size(0) == targets.size(0),
+        "classification: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
+        fmt::join(targets.sizes(), "x"));
+  return smooth_cross_entropy(output, targets, smoothing);
 }
 
 Sums Classification::measure(const torch::Tensor& output, const torch::Tensor& targets) const {
@@ -53,13 +30,22 @@ Sums Classification::measure(const torch::Tensor& output, const torch::Tensor& t
   return {{"accuracy", output.argmax(1).eq(truth).sum().item<double>()}};
 }
 
-torch::Tensor DigitSum::loss(const torch::Tensor& output, const torch::Tensor& targets) const {
-  return digits_cross_entropy(output, targets, label_smoothing_);
-}
-
-torch::Tensor DigitSum::plain_loss(const torch::Tensor& output,
-                                   const torch::Tensor& targets) const {
-  return digits_cross_entropy(output, targets, /*smoothing=*/0);
+torch::Tensor DigitSum::cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
+                                      double smoothing) const {
+  constexpr auto kPlaces = std::ssize(kSumDigitValues);
+  check(targets.dim() == 2 && targets.size(1) == kPlaces && output.dim() == 2 &&
+            output.size(1) == kSumScores,
+        "digit sum: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
+        fmt::join(targets.sizes(), "x"));
+  torch::Tensor total;
+  for (int64_t place = 0, first = 0; place < kPlaces; ++place) {
+    const auto values = kSumDigitValues[place];
+    const auto loss =
+        smooth_cross_entropy(output.narrow(1, first, values), targets.select(1, place), smoothing);
+    total = total.defined() ? total + loss : loss;
+    first += values;
+  }
+  return total / static_cast<double>(kPlaces);
 }
 
 Sums DigitSum::measure(const torch::Tensor& output, const torch::Tensor& targets) const {

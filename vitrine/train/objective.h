@@ -30,34 +30,49 @@ class Objective {
   virtual bool higher_is_better() const = 0;
 };
 
-/// Cross-entropy over classes: output (B, N), targets (B) int64 or (B, N) shares.
-class Classification : public Objective {
+/// Cross-entropy, and the share of right answers as "accuracy".
+class CrossEntropy : public Objective {
  public:
-  explicit Classification(double label_smoothing) : label_smoothing_(label_smoothing) {}
-  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override;
+  explicit CrossEntropy(double label_smoothing) : label_smoothing_(label_smoothing) {}
+  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override {
+    return cross_entropy(output, targets, label_smoothing_);
+  }
   torch::Tensor plain_loss(const torch::Tensor& output,
-                           const torch::Tensor& targets) const override;
-  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
+                           const torch::Tensor& targets) const override {
+    return cross_entropy(output, targets, /*smoothing=*/0);
+  }
   std::string watched() const override { return "accuracy"; }
   bool higher_is_better() const override { return true; }
+
+ protected:
+  /// The mean over the batch; `smoothing` is the share of the target spread over all choices.
+  virtual torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
+                                      double smoothing) const = 0;
 
  private:
   double label_smoothing_;
 };
 
-/// Cross-entropy over each digit of a sum; "accuracy" counts sums whose digits are all right.
-class DigitSum : public Objective {
+/// One class per example: output (B, N), targets (B) int64 or (B, N) shares.
+class Classification : public CrossEntropy {
  public:
-  explicit DigitSum(double label_smoothing) : label_smoothing_(label_smoothing) {}
-  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override;
-  torch::Tensor plain_loss(const torch::Tensor& output,
-                           const torch::Tensor& targets) const override;
+  using CrossEntropy::CrossEntropy;
   Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
-  std::string watched() const override { return "accuracy"; }
-  bool higher_is_better() const override { return true; }
 
- private:
-  double label_smoothing_;
+ protected:
+  torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
+                              double smoothing) const override;
+};
+
+/// The digits of a sum, each with its own cross-entropy; a sum is right if all its digits are.
+class DigitSum : public CrossEntropy {
+ public:
+  using CrossEntropy::CrossEntropy;
+  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
+
+ protected:
+  torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
+                              double smoothing) const override;
 };
 
 std::unique_ptr<Objective> make_objective(Task task, double label_smoothing);

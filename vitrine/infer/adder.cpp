@@ -1,0 +1,62 @@
+#include "vitrine/infer/adder.h"
+
+#include <torch/torch.h>
+
+#include "vitrine/core/error.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/infer/device.h"
+#include "vitrine/models/addition.h"
+
+namespace vitrine {
+
+struct AddingNetwork::Loaded {
+  std::shared_ptr<Model> model;
+  torch::Device device;
+};
+
+std::optional<NumberPair> parse_pair(std::string_view text) {
+  const auto number = [](std::string_view digits) -> std::optional<int> {
+    if (digits.empty() || digits.size() > 2) return std::nullopt;
+    int value = 0;
+    for (const char c : digits) {
+      if (c < '0' || c > '9') return std::nullopt;
+      value = 10 * value + (c - '0');
+    }
+    return value;
+  };
+  const auto plus = text.find('+');
+  if (plus == std::string_view::npos) return std::nullopt;
+  const auto a = number(text.substr(0, plus)), b = number(text.substr(plus + 1));
+  if (!a || !b) return std::nullopt;
+  return NumberPair{*a, *b};
+}
+
+AddingNetwork::AddingNetwork(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+AddingNetwork::AddingNetwork(AddingNetwork&&) noexcept = default;
+AddingNetwork& AddingNetwork::operator=(AddingNetwork&&) noexcept = default;
+AddingNetwork::~AddingNetwork() = default;
+
+AddingNetwork AddingNetwork::load(const fs::path& run_or_checkpoint, const std::string& device) {
+  const auto [model, info] = load_checkpoint(run_or_checkpoint);
+  check(model->task() == Task::DigitSum, "predict: {} ({}) does not add; give it pictures",
+        run_or_checkpoint.string(), info.model.name());
+  auto loaded = std::make_unique<Loaded>(Loaded{model, open_device(device)});
+  loaded->model->to(loaded->device);
+  return AddingNetwork(std::move(loaded));
+}
+
+PredictedSum AddingNetwork::add(NumberPair pair) const {
+  const torch::InferenceMode no_gradients;
+  const auto digits =
+      torch::tensor({{pair.a / 10, pair.a % 10, pair.b / 10, pair.b % 10}}, torch::kLong);
+  const auto scores = loaded_->model->forward(digits.to(loaded_->device)).cpu();
+  double probability = 1;
+  int64_t first = 0;
+  for (const auto values : kSumDigitValues) {
+    probability *= scores[0].narrow(0, first, values).softmax(0).max().item<double>();
+    first += values;
+  }
+  return {static_cast<int>(sums_of_scores(scores).item<int64_t>()), probability};
+}
+
+}  // namespace vitrine

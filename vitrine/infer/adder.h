@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "vitrine/core/files.h"
+
+namespace vitrine {
+
+/// Two numbers 0 .. 99 to add.
+struct NumberPair {
+  int a = 0, b = 0;
+};
+
+/// The pair that "57+68" means; nothing if the text is no such sum.
+std::optional<NumberPair> parse_pair(std::string_view text);
+
+/// What a network takes for a sum, and how sure it is of all its digits.
+struct PredictedSum {
+  int value = 0;
+  double probability = 0;
+};
+
+/// A trained network that adds.
+class AddingNetwork {
+ public:
+  /// Loads a run folder (its best checkpoint) or a .safetensors file.
+  static AddingNetwork load(const fs::path& run_or_checkpoint, const std::string& device = "cpu");
+  AddingNetwork(AddingNetwork&&) noexcept;
+  AddingNetwork& operator=(AddingNetwork&&) noexcept;
+  ~AddingNetwork();
+
+  PredictedSum add(NumberPair pair) const;
+
+ private:
+  struct Loaded;
+  explicit AddingNetwork(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace vitrine
