@@ -13,7 +13,7 @@ if ! $python -c 'import torch, torchvision' 2>/dev/null; then
 fi
 value() { $python -c 'import json,sys; print(json.loads(sys.argv[1])["examples_per_second"])' "$1"; }
 middle() { $python -c 'import statistics,sys; print(statistics.median(map(float, sys.argv[1:])))' "$@"; }
-echo "kind   model                 batch  vitrine per s  torch per s  ratio"
+printf '%-6s %-21s %5s %17s %15s %6s\n' kind model batch 'vitrine per s' 'torch per s' ratio
 while read -r kind model batch; do
   ours=""; theirs=""
   for _ in $(seq "$rounds"); do

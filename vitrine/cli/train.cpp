@@ -57,33 +57,25 @@ MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Split
   return line;
 }
 
-std::string end_name(TrainEnd end) {
+/// How a run ended: for result.json and for people.
+struct EndWords {
+  std::string name, text;
+};
+
+EndWords end_words(TrainEnd end) {
   switch (end) {
     case TrainEnd::Finished:
-      return "finished";
+      return {"finished", "done"};
     case TrainEnd::StoppedEarly:
-      return "stopped_early";
+      return {"stopped_early", "stopped early"};
     case TrainEnd::ReachedGoal:
-      return "reached";
+      return {"reached", "reached its goal"};
     case TrainEnd::OverBudget:
-      return "over_budget";
+      return {"over_budget", "stopped at its time budget"};
     case TrainEnd::Interrupted:
-      return "interrupted";
+      return {"interrupted", "interrupted"};
   }
   fail("train: end {} has no name", static_cast<int>(end));
-}
-
-std::string end_text(TrainEnd end) {
-  switch (end) {
-    case TrainEnd::ReachedGoal:
-      return "reached its goal";
-    case TrainEnd::OverBudget:
-      return "stopped at its time budget";
-    case TrainEnd::StoppedEarly:
-      return "stopped early";
-    default:
-      return "done";
-  }
 }
 
 int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& o, int64_t threads,
@@ -112,12 +104,13 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
     s.err << "interrupted; go on with: vitrine train --resume " << folder.path().string() << '\n';
     return 1;
   }
-  s.err << fmt::format("{} after {} epochs, {} steps, {}\n", end_text(result.end), result.epochs,
-                       result.steps, duration_text(result.seconds));
+  const auto end = end_words(result.end);
+  s.err << fmt::format("{} after {} epochs, {} steps, {}\n", end.text, result.epochs, result.steps,
+                       duration_text(result.seconds));
   const auto test = test_best(folder, recipe, data, open_device(o.device), s);
   record(test);
   write_run_outcome(folder.result(),
-                    {.end = end_name(result.end),
+                    {.end = end.name,
                      .epochs = result.epochs,
                      .steps = result.steps,
                      .seconds = result.seconds,

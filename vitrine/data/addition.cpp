@@ -56,11 +56,12 @@ int64_t held_out_count(const DataConfig& config) {
 
 Splits open(const DataConfig& config, uint64_t seed) {
   const auto order = shuffled_pairs(seed);
-  auto first = order.begin() + held_out_count(config), last = order.end();
+  const auto first = order.begin() + held_out_count(config);
+  auto last = order.end();
   if (config.limit > 0) last = first + std::min<int64_t>(config.limit, last - first);
   std::vector<int64_t> all(kAdditionPairs);
   std::iota(all.begin(), all.end(), 0);
-  const auto held_out = held_out_pairs(config, seed);
+  const std::vector<int64_t> held_out(order.begin(), first);
   Splits splits;
   splits.task = Task::DigitSum;
   splits.train = std::make_unique<AdditionBatches>(std::vector<int64_t>(first, last));

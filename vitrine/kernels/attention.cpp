@@ -11,7 +11,7 @@ namespace {
 // Below this many multiply-adds a call of BLAS costs more than the work.
 constexpr int64_t kTinyProduct = 2048;
 
-/// The same by plain loops, for matrices of a few numbers.
+/// `gemm` by plain loops.
 template <typename T>
 void tiny_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
                const T* b, int64_t ldb, T* c, int64_t ldc) {
@@ -26,7 +26,6 @@ void tiny_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const
   }
 }
 
-/// c = alpha * op(a) op(b), all row-major; single-threaded when called inside a parallel region.
 void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k, float alpha,
                const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
   cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, 0, c, ldc);
@@ -37,6 +36,7 @@ void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, 0, c, ldc);
 }
 
+/// c = alpha * op(a) op(b), all row-major; single-threaded when called inside a parallel region.
 template <typename T>
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k, T alpha,
           const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc) {

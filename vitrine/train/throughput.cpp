@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
@@ -19,7 +18,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Throughput repeat(const std::function<void()>& step, double seconds) {
+}  // namespace
+
+Throughput measure_steps(const std::function<void()>& step, double seconds) {
   constexpr int kWarmUp = 2, kFewest = 5;
   for (int i = 0; i < kWarmUp; ++i) step();
   std::vector<double> times;
@@ -33,8 +34,6 @@ Throughput repeat(const std::function<void()>& step, double seconds) {
   return {times[times.size() / 2], static_cast<int64_t>(times.size())};
 }
 
-}  // namespace
-
 Throughput measure_training(Model& model, const ThroughputOptions& o) {
   const torch::Device device(o.device);
   model.to(device);
@@ -43,7 +42,7 @@ Throughput measure_training(Model& model, const ThroughputOptions& o) {
   const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
   const auto inputs = model.example_input(o.batch).to(device);
   const auto targets = random_targets(model.task(), model.forward(inputs));
-  return repeat(
+  return measure_steps(
       [&] {
         objective->loss(model.forward(inputs), targets).backward();
         optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
@@ -58,7 +57,7 @@ Throughput measure_inference(Model& model, const ThroughputOptions& o) {
   model.to(device);
   model.eval();
   const auto inputs = model.example_input(o.batch).to(device);
-  return repeat([&] { model.forward(inputs); }, o.seconds);
+  return measure_steps([&] { model.forward(inputs); }, o.seconds);
 }
 
 double measure_sgemm_peak(const std::string& device) {
@@ -66,7 +65,7 @@ double measure_sgemm_peak(const std::string& device) {
   const auto options = torch::TensorOptions(torch::Device(device));
   const auto a = torch::randn({n, n}, options), b = torch::randn({n, n}, options);
   auto c = torch::empty({n, n}, options);
-  const auto measured = repeat([&] { torch::mm_out(c, a, b); }, /*seconds=*/1);
+  const auto measured = measure_steps([&] { torch::mm_out(c, a, b); }, /*seconds=*/1);
   return 2.0 * n * n * n / (measured.milliseconds * 1e6);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace vitrine {
@@ -17,6 +18,9 @@ struct Throughput {
   double milliseconds = 0;  // median time of a step
   int64_t steps = 0;        // that were timed
 };
+
+/// Times `step` for about this many seconds, after warming up.
+Throughput measure_steps(const std::function<void()>& step, double seconds);
 
 /// A training step on random data: forward, cross-entropy, backward, AdamW.
 Throughput measure_training(Model& model, const ThroughputOptions& options);

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include <algorithm>
-#include <chrono>
-#include <functional>
 #include <numeric>
 
 #include "vitrine/core/error.h"
@@ -16,6 +13,7 @@
 #include "vitrine/models/addition.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/train/run_folder.h"
+#include "vitrine/train/throughput.h"
 
 namespace vitrine {
 namespace {
@@ -34,22 +32,6 @@ std::shared_ptr<Model> load_model(const fs::path& run) {
   auto model = load_checkpoint(run).model;
   check(model->task() == Task::DigitSum, "study addition: {} does not add", run.string());
   return model;
-}
-
-/// The median time of a few passes, after one to warm up.
-double median_milliseconds(const std::function<void()>& pass) {
-  constexpr int kPasses = 9;
-  pass();
-  std::vector<double> times;
-  for (int i = 0; i < kPasses; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    pass();
-    times.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-            .count());
-  }
-  std::nth_element(times.begin(), times.begin() + kPasses / 2, times.end());
-  return times[kPasses / 2];
 }
 
 /// One map per layer and head from the weights (H, T, T) of each layer.
@@ -73,14 +55,15 @@ TrainedAdder load_adder(const PointResult& point, const RunResult& run) {
   const auto model = load_model(run.folder);
   const auto digits = all_digits();
   torch::Tensor sums;
-  const double milliseconds =
-      median_milliseconds([&] { sums = sums_of_scores(model->forward(digits)); });
+  constexpr double kSeconds = 0.3;
+  const auto measured =
+      measure_steps([&] { sums = sums_of_scores(model->forward(digits)); }, kSeconds);
   const auto* sum = sums.data_ptr<int64_t>();
   return {.seed = run.seed,
           .settings = point.point.settings,
           .answers = {.name = run.folder.filename().string(), .sums = {sum, sum + sums.numel()}},
           .metrics = RunFolder::open(run.folder).metrics(),
-          .predict_milliseconds = milliseconds,
+          .predict_milliseconds = measured.milliseconds,
           .train_seconds = run.seconds,
           .bytes = run.bytes,
           .parameters = run.parameters};
@@ -103,10 +86,8 @@ AttentionStudy study_attention(const fs::path& run) {
     difference.push_back(weights.index_select(0, carry).mean(0) -
                          weights.index_select(0, none).mean(0));
   }
-  const auto name = [&](int number) { return std::vector<int>{number / 10, number % 10}; };
-  const auto a = name(study.a), b = name(study.b);
-  study.pair = maps_of(pair, {fmt::format("{}_", a[0]), fmt::format("_{}", a[1]),
-                              fmt::format("{}_", b[0]), fmt::format("_{}", b[1])});
+  study.pair = maps_of(pair, {fmt::format("{}_", study.a / 10), fmt::format("_{}", study.a % 10),
+                              fmt::format("{}_", study.b / 10), fmt::format("_{}", study.b % 10)});
   study.carry_difference = maps_of(difference, {"a tens", "a units", "b tens", "b units"});
   return study;
 }
