@@ -96,14 +96,22 @@ void check_packed(const torch::Tensor& qkv, double dropout) {
 
 }  // namespace
 
-torch::Tensor attention_weights(const torch::Tensor& qkv) {
+torch::Tensor attention_weights(const torch::Tensor& qkv, const torch::Tensor& bias) {
   check_packed(qkv, 0);
   const auto q = qkv.select(2, 0).transpose(1, 2), k = qkv.select(2, 1).transpose(1, 2);
-  return (q.matmul(k.transpose(-2, -1)) / std::sqrt(qkv.size(4))).softmax(-1);  // (B, H, T, T)
+  auto scores = q.matmul(k.transpose(-2, -1)) / std::sqrt(qkv.size(4));  // (B, H, T, T)
+  if (bias.defined()) scores = scores + bias;
+  return scores.softmax(-1);
 }
 
 torch::Tensor packed_attention_reference(const torch::Tensor& qkv, double dropout) {
-  const auto weights = torch::dropout(attention_weights(qkv), dropout, /*train=*/dropout > 0);
+  return biased_attention(qkv, /*bias=*/{}, dropout);
+}
+
+torch::Tensor biased_attention(const torch::Tensor& qkv, const torch::Tensor& bias,
+                               double dropout) {
+  const auto weights =
+      torch::dropout(attention_weights(qkv, bias), dropout, /*train=*/dropout > 0);
   const auto v = qkv.select(2, 2).transpose(1, 2);                    // (B, H, T, D)
   return weights.matmul(v).transpose(1, 2).flatten(/*start_dim=*/2);  // (B, T, H * D)
 }

@@ -11,7 +11,11 @@ torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout = 0);
 /// The same by plain torch operations: the definition, and the path for devices without kernels.
 torch::Tensor packed_attention_reference(const torch::Tensor& qkv, double dropout = 0);
 
-/// The attention weights alone: qkv (B, T, 3, H, D) -> (B, H, T, T).
-torch::Tensor attention_weights(const torch::Tensor& qkv);
+/// softmax(Q K^T / sqrt(D) + bias) V with `bias` (H or 1, T, T): -infinity hides a token.
+torch::Tensor biased_attention(const torch::Tensor& qkv, const torch::Tensor& bias,
+                               double dropout = 0);
+
+/// The attention weights alone: qkv (B, T, 3, H, D) -> (B, H, T, T). An undefined `bias` is none.
+torch::Tensor attention_weights(const torch::Tensor& qkv, const torch::Tensor& bias = {});
 
 }  // namespace vitrine

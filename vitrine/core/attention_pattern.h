@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+#include "vitrine/core/fields.h"
+
+namespace vitrine {
+
+/// Which tokens a token may look at.
+enum class PatternKind { Dense, Local, Strided, Fixed, Longformer };
+const Choices<PatternKind>& pattern_kind_names();
+
+/// Strided and fixed patterns have two halves; a layer or head has one of them or both at once.
+enum class PatternHalf { Both, First, Second };
+const Choices<PatternHalf>& pattern_half_names();
+
+/// The one definition of every pattern. `l` is the stride, `i` the token that looks, `j` the other:
+///   dense       every j
+///   local       i - l <= j <= i + l
+///   strided     first: as local; second: (i - j) mod l = 0
+///   fixed       first: j / l = i / l; second: j mod l in the `c` places before the block's end,
+///               `offset` such sub-blocks further to the front
+///   longformer  as local, or i or j is one of the first `globals` tokens
+/// A causal pattern leaves out every j > i.
+struct AttentionPattern {
+  PatternKind kind = PatternKind::Dense;
+  int64_t stride = 64;
+  int64_t summary = 8;
+  int64_t offset = 0;
+  int64_t globals = 1;
+  PatternHalf half = PatternHalf::Both;
+  bool causal = true;
+
+  void visit(Fields& f);
+  void validate() const;
+  /// Whether token i may look at token j.
+  bool allows(int64_t i, int64_t j) const;
+  bool operator==(const AttentionPattern&) const = default;
+
+  /// The halves alone, causality aside.
+  bool first_half(int64_t i, int64_t j) const;
+  bool second_half(int64_t i, int64_t j) const;
+};
+
+}  // namespace vitrine

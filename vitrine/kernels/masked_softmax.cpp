@@ -1,0 +1,129 @@
+#include "vitrine/kernels/masked_softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vitrine/kernels/masked_softmax.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace vitrine::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+T greatest(const T* x, int64_t n, T start) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto top = hn::Set(d, start);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) top = hn::Max(top, hn::LoadU(d, x + i));
+  T result = hn::GetLane(hn::MaxOfLanes(d, top));
+  for (; i < n; ++i) result = std::max(result, x[i]);
+  return result;
+}
+
+/// x = exp(x - shift); returns the sum.
+template <typename T>
+T exponentials_of(T* x, int64_t n, T shift) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto s = hn::Set(d, shift);
+  auto total = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), s));
+    total = hn::Add(total, e);
+    hn::StoreU(e, d, x + i);
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, total));
+  for (; i < n; ++i) sum += x[i] = std::exp(x[i] - shift);
+  return sum;
+}
+
+template <typename T>
+void clear_outside(T* row, int64_t n, int64_t low, int64_t high) {
+  std::fill(row, row + low, T(0));
+  std::fill(row + std::max(low, high), row + n, T(0));
+}
+
+template <typename T>
+T step(T* row, int64_t n, int64_t low, int64_t high, T& top, T& sum) {
+  clear_outside(row, n, low, high);
+  if (low >= high) return 1;
+  const T raised = greatest(row + low, high - low, top);
+  const T factor = std::exp(top - raised);
+  sum = sum * factor + exponentials_of(row + low, high - low, raised);
+  top = raised;
+  return factor;
+}
+
+template <typename T>
+void again(T* row, int64_t n, int64_t low, int64_t high, T log_sum) {
+  clear_outside(row, n, low, high);
+  if (low < high) exponentials_of(row + low, high - low, log_sum);
+}
+
+template <typename T>
+void gradient(const T* p, T* g, int64_t n, T dot) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto mean = hn::Set(d, dot);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::Mul(hn::LoadU(d, p + i), hn::Sub(hn::LoadU(d, g + i), mean)), d, g + i);
+  for (; i < n; ++i) g[i] = p[i] * (g[i] - dot);
+}
+
+float step_f(float* row, int64_t n, int64_t low, int64_t high, float& top, float& sum) {
+  return step(row, n, low, high, top, sum);
+}
+double step_d(double* row, int64_t n, int64_t low, int64_t high, double& top, double& sum) {
+  return step(row, n, low, high, top, sum);
+}
+void again_f(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
+  again(row, n, low, high, log_sum);
+}
+void again_d(double* row, int64_t n, int64_t low, int64_t high, double log_sum) {
+  again(row, n, low, high, log_sum);
+}
+void gradient_row_f(const float* p, float* g, int64_t n, float dot) { gradient(p, g, n, dot); }
+void gradient_row_d(const double* p, double* g, int64_t n, double dot) { gradient(p, g, n, dot); }
+
+}  // namespace vitrine::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vitrine::kernels {
+
+HWY_EXPORT(step_f);
+HWY_EXPORT(step_d);
+HWY_EXPORT(again_f);
+HWY_EXPORT(again_d);
+HWY_EXPORT(gradient_row_f);
+HWY_EXPORT(gradient_row_d);
+
+float softmax_step(float* row, int64_t n, int64_t low, int64_t high, float& top, float& sum) {
+  return HWY_DYNAMIC_DISPATCH(step_f)(row, n, low, high, top, sum);
+}
+double softmax_step(double* row, int64_t n, int64_t low, int64_t high, double& top, double& sum) {
+  return HWY_DYNAMIC_DISPATCH(step_d)(row, n, low, high, top, sum);
+}
+void softmax_again(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
+  HWY_DYNAMIC_DISPATCH(again_f)(row, n, low, high, log_sum);
+}
+void softmax_again(double* row, int64_t n, int64_t low, int64_t high, double log_sum) {
+  HWY_DYNAMIC_DISPATCH(again_d)(row, n, low, high, log_sum);
+}
+void softmax_gradient_row(const float* p, float* d, int64_t n, float dot) {
+  HWY_DYNAMIC_DISPATCH(gradient_row_f)(p, d, n, dot);
+}
+void softmax_gradient_row(const double* p, double* d, int64_t n, double dot) {
+  HWY_DYNAMIC_DISPATCH(gradient_row_d)(p, d, n, dot);
+}
+
+}  // namespace vitrine::kernels
+#endif

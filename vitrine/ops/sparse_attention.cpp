@@ -1,0 +1,215 @@
+#include "vitrine/ops/sparse_attention.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/record_function.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "vitrine/core/error.h"
+#include "vitrine/kernels/sparse_attention.h"
+#include "vitrine/ops/cpu_kernel.h"
+#include "vitrine/ops/random_key.h"
+
+namespace vitrine {
+namespace {
+
+using kernels::AttentionPlan;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+/// The last dimension without gaps; the others may lie anywhere.
+torch::Tensor rows_packed(const torch::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); }
+
+/// The vectors of head `index` (batch-major) of a (B, T, H, D) tensor.
+template <typename T>
+kernels::Vectors<T> vectors_of(const torch::Tensor& x, int64_t index) {
+  const int64_t b = index / x.size(2), h = index % x.size(2);
+  auto* first = x.data_ptr<std::remove_const_t<T>>() + b * x.stride(0) + h * x.stride(2);
+  return {first, x.stride(1)};
+}
+
+/// The tensors of a call and what else decides it.
+struct SparseCall {
+  torch::Tensor q, k, v;
+  std::shared_ptr<const AttentionPlan> plan;
+  double dropout;
+  uint64_t key;
+
+  int64_t heads() const { return q.size(0) * q.size(2); }
+  int64_t tokens() const { return q.size(1); }
+  int64_t value_width() const { return v.size(3); }
+
+  template <typename T>
+  kernels::SparseHead<T> head(int64_t index) const {
+    const kernels::DropoutKey drop{static_cast<float>(dropout), key + static_cast<uint64_t>(index)};
+    return {vectors_of<const T>(q, index),
+            vectors_of<const T>(k, index),
+            vectors_of<const T>(v, index),
+            q.size(3),
+            v.size(3),
+            static_cast<T>(1 / std::sqrt(q.size(3))),
+            drop};
+  }
+  template <typename T>
+  kernels::SparseScratch<T> scratch() const {
+    return {*plan, q.size(3), v.size(3)};
+  }
+};
+
+template <typename T>
+void run_forward(const SparseCall& call, const torch::Tensor& out, T* top, T* sum) {
+  const auto n = call.tokens();
+  for (const auto& pass : call.plan->passes) {
+    const auto groups = static_cast<int64_t>(pass.size());
+    at::parallel_for(0, call.heads() * groups, 1, [&](int64_t begin, int64_t end) {
+      auto scratch = call.scratch<T>();
+      for (int64_t i = begin; i < end; ++i) {
+        const auto head = i / groups;
+        kernels::sparse_forward(call.head<T>(head), pass[i % groups], vectors_of<T>(out, head),
+                                top + head * n, sum + head * n, scratch);
+      }
+    });
+  }
+  at::parallel_for(0, call.heads(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      kernels::sparse_finish(n, call.value_width(), vectors_of<T>(out, i), top + i * n,
+                             sum + i * n);
+  });
+}
+
+/// Gradients of k and v are added up by `shares` workers per head, each in tensors of its own.
+struct SparseGradients {
+  torch::Tensor dq;
+  std::vector<torch::Tensor> dk, dv;
+
+  SparseGradients(const SparseCall& call, int64_t shares) : dq(torch::zeros_like(call.q)) {
+    for (int64_t i = 0; i < shares; ++i) {
+      dk.push_back(torch::zeros_like(call.k, torch::MemoryFormat::Contiguous));
+      dv.push_back(torch::zeros_like(call.v, torch::MemoryFormat::Contiguous));
+    }
+  }
+};
+
+template <typename T>
+void run_backward(const SparseCall& call, const torch::Tensor& d_out, const T* log_sum,
+                  const T* dot, SparseGradients& gradients) {
+  const auto n = call.tokens(), shares = static_cast<int64_t>(gradients.dk.size());
+  for (const auto& pass : call.plan->passes) {
+    const auto groups = static_cast<int64_t>(pass.size());
+    at::parallel_for(0, call.heads() * shares, 1, [&](int64_t begin, int64_t end) {
+      auto scratch = call.scratch<T>();
+      for (int64_t i = begin; i < end; ++i) {
+        const auto head = i / shares, share = i % shares;
+        for (int64_t g = share * groups / shares; g < (share + 1) * groups / shares; ++g)
+          kernels::sparse_backward(call.head<T>(head), pass[g], vectors_of<const T>(d_out, head),
+                                   log_sum + head * n, dot + head * n,
+                                   vectors_of<T>(gradients.dq, head),
+                                   vectors_of<T>(gradients.dk[share], head),
+                                   vectors_of<T>(gradients.dv[share], head), scratch);
+      }
+    });
+  }
+}
+
+AttentionPattern pattern_of(const std::vector<int64_t>& numbers) {
+  return {static_cast<PatternKind>(numbers[0]), numbers[1],     numbers[2], numbers[3], numbers[4],
+          static_cast<PatternHalf>(numbers[5]), numbers[6] != 0};
+}
+
+std::vector<int64_t> numbers_of(const AttentionPattern& p) {
+  return {static_cast<int64_t>(p.kind), p.stride, p.summary, p.offset, p.globals,
+          static_cast<int64_t>(p.half), p.causal};
+}
+
+struct SparseAttention : torch::autograd::Function<SparseAttention> {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& q, const torch::Tensor& k,
+                               const torch::Tensor& v, const AttentionPattern& pattern,
+                               double dropout) {
+    const auto key = static_cast<int64_t>(dropout > 0 ? draw_random_key() : 0);
+    const SparseCall call{rows_packed(q), rows_packed(k),
+                          rows_packed(v), kernels::attention_plan(pattern, q.size(1)),
+                          dropout,        static_cast<uint64_t>(key)};
+    const auto B = q.size(0), T = q.size(1), H = q.size(2);
+    auto out = torch::zeros({B, T, H, v.size(3)}, v.options());
+    auto top = torch::full({B, H, T}, -INFINITY, v.options());
+    auto sum = torch::zeros({B, H, T}, v.options());
+    AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "sparse_attention", [&] {
+      run_forward(call, out, top.data_ptr<scalar_t>(), sum.data_ptr<scalar_t>());
+    });
+    ctx->save_for_backward({call.q, call.k, call.v, out, top});
+    ctx->saved_data["pattern"] = numbers_of(pattern);
+    ctx->saved_data["dropout"] = dropout;
+    ctx->saved_data["key"] = key;
+    return out;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const auto &out = saved[3], &log_sum = saved[4];
+    const auto pattern = pattern_of(ctx->saved_data["pattern"].toIntVector());
+    const SparseCall call{saved[0],
+                          saved[1],
+                          saved[2],
+                          kernels::attention_plan(pattern, saved[0].size(1)),
+                          ctx->saved_data["dropout"].toDouble(),
+                          static_cast<uint64_t>(ctx->saved_data["key"].toInt())};
+    const auto d_out = rows_packed(gradients[0]);
+    const auto dot = (out * d_out).sum(-1).transpose(1, 2).contiguous();  // (B, H, T)
+    const auto shares = std::max<int64_t>(1, at::get_num_threads() / call.heads());
+    SparseGradients sums(call, shares);
+    AT_DISPATCH_FLOATING_TYPES(call.q.scalar_type(), "sparse_attention_backward", [&] {
+      run_backward(call, d_out, log_sum.data_ptr<scalar_t>(), dot.data_ptr<scalar_t>(), sums);
+    });
+    for (int64_t i = 1; i < shares; ++i) {
+      sums.dk[0] += sums.dk[i];
+      sums.dv[0] += sums.dv[i];
+    }
+    return {sums.dq, sums.dk[0], sums.dv[0], {}, {}};
+  }
+};
+
+void check_sparse(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                  double dropout) {
+  const auto shape = [](const torch::Tensor& x) { return fmt::join(x.sizes(), "x"); };
+  check(q.dim() == 4 && k.sizes() == q.sizes() && v.dim() == 4 && v.size(0) == q.size(0) &&
+            v.size(1) == q.size(1) && v.size(2) == q.size(2),
+        "sparse_attention: q {}, k {} and v {} are not (B, T, H, D), (B, T, H, D), (B, T, H, E)",
+        shape(q), shape(k), shape(v));
+  check(dropout >= 0 && dropout < 1, "sparse_attention: dropout {} is not in [0, 1)", dropout);
+}
+
+}  // namespace
+
+torch::Tensor pattern_mask(const AttentionPattern& pattern, int64_t tokens) {
+  pattern.validate();
+  auto mask = torch::empty({tokens, tokens}, torch::kBool);
+  auto* cell = mask.data_ptr<bool>();
+  for (int64_t i = 0; i < tokens; ++i)
+    for (int64_t j = 0; j < tokens; ++j) *cell++ = pattern.allows(i, j);
+  return mask;
+}
+
+torch::Tensor masked_attention(const torch::Tensor& q, const torch::Tensor& k,
+                               const torch::Tensor& v, const AttentionPattern& pattern,
+                               double dropout) {
+  check_sparse(q, k, v, dropout);
+  const auto mask = pattern_mask(pattern, q.size(1)).to(q.device());
+  const auto heads = [](const torch::Tensor& x) { return x.transpose(1, 2); };
+  const auto scores = heads(q).matmul(heads(k).transpose(-2, -1)) / std::sqrt(q.size(3));
+  const auto hidden = mask.logical_not();
+  const auto weights = scores.masked_fill(hidden, -INFINITY).softmax(-1).masked_fill(hidden, 0);
+  const auto kept = torch::dropout(weights, dropout, /*train=*/dropout > 0);  // (B, H, T, T)
+  return kept.matmul(heads(v)).transpose(1, 2).flatten(/*start_dim=*/2);      // (B, T, H * E)
+}
+
+torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
+                               const torch::Tensor& v, const AttentionPattern& pattern,
+                               double dropout) {
+  check_sparse(q, k, v, dropout);
+  RECORD_FUNCTION("vitrine::sparse_attention", std::vector<c10::IValue>({q, k, v}));
+  if (!has_cpu_kernel(q)) return masked_attention(q, k, v, pattern, dropout);
+  return SparseAttention::apply(q, k, v, pattern, dropout).flatten(/*start_dim=*/2);
+}
+
+}  // namespace vitrine
