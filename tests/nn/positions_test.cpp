@@ -23,13 +23,34 @@ TEST(PositionEmbedding, EveryKindAddsItsTable) {
         PositionEmbeddingConfig{.kind = kind, .rows = 2, .columns = 3, .prefix = 1, .dim = 8});
     const auto x = torch::randn({2, 7, 8});
     const auto y = layer(x);
-    if (kind == Positions::None) {
-      EXPECT_TRUE(y.equal(x));
+    if (kind == Positions::None || kind == Positions::Relative) {
+      EXPECT_TRUE(y.equal(x)) << name;
+      EXPECT_FALSE(layer->table().defined()) << name;
       continue;
     }
     EXPECT_EQ(layer->table().sizes(), (std::vector<int64_t>{1, 7, 8})) << name;
     EXPECT_TRUE(torch::allclose(y - x, layer->table().expand({2, 7, 8}), 1e-4, 1e-6)) << name;
   }
+}
+
+TEST(LinearTable, RisesBySharesOfTheLength) {
+  const auto table = linear_table(4, 3);
+  for (int64_t channel = 0; channel < 3; ++channel)
+    EXPECT_TRUE(table.select(1, channel).equal(torch::tensor({0.0f, 0.25f, 0.5f, 0.75f})));
+}
+
+TEST(PositionEmbedding, ASequenceMayBeShorterThanTheTableButNotLonger) {
+  PositionEmbedding layer(PositionEmbeddingConfig{
+      .kind = Positions::Linear, .rows = 1, .columns = 6, .prefix = 0, .dim = 8});
+  const auto x = torch::randn({2, 4, 8});
+  EXPECT_TRUE(layer(x).equal(x + linear_table(6, 8).slice(0, 0, 4)));
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               layer(torch::randn({2, 7, 8}));
+                             }),
+                             "positions: 7 tokens do not fit 6 positions"));
+  PositionEmbedding grid(PositionEmbeddingConfig{
+      .kind = Positions::Sinusoidal, .rows = 2, .columns = 3, .prefix = 0, .dim = 8});
+  EXPECT_TRUE(test::contains(test::error_of([&] { grid(x); }), "4 tokens do not fit 6"));
 }
 
 TEST(PositionEmbedding, TwoDimensionalSharesRowsAndColumns) {

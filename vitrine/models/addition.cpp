@@ -98,7 +98,8 @@ AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : c
                                     .heads = config.heads,
                                     .hidden = config.hidden,
                                     .activation = config.activation,
-                                    .norm = config.norm};
+                                    .norm = config.norm,
+                                    .relative = config.positions == Positions::Relative ? kPlaces - 1 : 0};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   if (config.norm == NormPlace::Pre)
     norm =

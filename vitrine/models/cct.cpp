@@ -30,6 +30,8 @@ void CctConfig::validate() const {
   check(first_width > 0 && hidden > 0, "cct: first_width {} and hidden {} must be positive",
         first_width, hidden);
   check(kernel > 0 && kernel % 2 == 1, "cct: kernel {} is even; choose an odd one", kernel);
+  check(positions != Positions::Relative,
+        "cct: relative positions are for sequences; choose one of the others");
   check_share("cct", "dropout", dropout);
   check_share("cct", "attention_dropout", attention_dropout);
   check_share("cct", "drop_path", drop_path);

@@ -36,6 +36,8 @@ void VitConfig::validate() const {
   check(image % patch == 0,
         "vit: patch {} does not divide image {}; choose a patch that divides the picture's side",
         patch, image);
+  check(positions != Positions::Relative,
+        "vit: relative positions are for sequences; choose one of the others");
   check_share("vit", "dropout", dropout);
   check_share("vit", "attention_dropout", attention_dropout);
   check_share("vit", "drop_path", drop_path);

@@ -12,6 +12,7 @@ void AttentionConfig::validate() const {
   check(dim % heads == 0,
         "attention: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);
+  check(relative >= 0, "attention: relative {} is negative", relative);
 }
 
 AttentionImpl::AttentionImpl(const AttentionConfig& c) : config(c) {
@@ -20,15 +21,37 @@ AttentionImpl::AttentionImpl(const AttentionConfig& c) : config(c) {
       "qkv", torch::nn::Linear(
                  torch::nn::LinearOptions(config.dim, 3 * config.dim).bias(config.qkv_bias)));
   proj = register_module("proj", torch::nn::Linear(config.dim, config.dim));
+  if (config.relative > 0)
+    relative_bias = register_parameter("relative_bias",
+                                       torch::zeros({config.heads, 2 * config.relative + 1}));
+}
+
+torch::Tensor AttentionImpl::score_bias(int64_t T) const {
+  torch::Tensor bias;
+  const auto options = qkv->weight.options();
+  if (relative_bias.defined()) {
+    const auto place = torch::arange(T, options.dtype(torch::kLong));
+    const auto distance = place.unsqueeze(0) - place.unsqueeze(1);  // (T, T)
+    const auto R = config.relative;
+    bias = relative_bias.index({torch::indexing::Slice(), distance.clamp(-R, R) + R});
+  }
+  if (config.causal) {
+    const auto later = torch::full({1, T, T}, -INFINITY, options).triu(1);
+    bias = bias.defined() ? bias + later : later;
+  }
+  return bias;
 }
 
 torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   const auto B = x.size(0), T = x.size(1), C = x.size(2);
   const auto H = config.heads, D = C / H;
   const auto packed = qkv(x).view({B, T, 3, H, D});
+  const auto bias = score_bias(T);
   if (auto* capture = AttentionCapture::current())
-    capture->layers.push_back(attention_weights(packed));  // (B, H, T, T)
-  const auto mixed = packed_attention(packed, is_training() ? config.attention_dropout : 0);
+    capture->layers.push_back(attention_weights(packed, bias));  // (B, H, T, T)
+  const auto dropout = is_training() ? config.attention_dropout : 0;
+  const auto mixed =
+      bias.defined() ? biased_attention(packed, bias, dropout) : packed_attention(packed, dropout);
   return keyed_dropout(proj(mixed), config.dropout, is_training());  // (B, T, C)
 }
 

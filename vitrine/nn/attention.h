@@ -10,6 +10,8 @@ struct AttentionConfig {
   bool qkv_bias = true;
   double dropout = 0;            // after the output projection
   double attention_dropout = 0;  // on the attention weights
+  bool causal = false;           // a token sees itself and those before it
+  int64_t relative = 0;          // each head weighs distances up to this one; 0 = it knows none
 
   void validate() const;
 };
@@ -22,6 +24,11 @@ class AttentionImpl : public torch::nn::Module {
 
   const AttentionConfig config;
   torch::nn::Linear qkv{nullptr}, proj{nullptr};
+  torch::Tensor relative_bias;  // (H, 2 * relative + 1), by distance from -relative to relative
+
+ private:
+  /// What is added to the scores: (H or 1, T, T); undefined if nothing is.
+  torch::Tensor score_bias(int64_t T) const;
 };
 TORCH_MODULE(Attention);
 

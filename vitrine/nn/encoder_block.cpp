@@ -20,6 +20,8 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                      .qkv_bias = config.qkv_bias,
                                      .dropout = config.dropout,
                                      .attention_dropout = config.attention_dropout,
+                                     .causal = config.causal,
+                                     .relative = config.relative,
                                  }));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
   mlp = register_module("mlp", FeedForward(FeedForwardConfig{

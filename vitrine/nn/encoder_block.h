@@ -22,6 +22,8 @@ struct EncoderBlockConfig {
   double dropout = 0;
   double attention_dropout = 0;
   double drop_path = 0;
+  bool causal = false;
+  int64_t relative = 0;  // as in AttentionConfig
 };
 
 /// Attention and feed-forward, each with a residual and a norm: (B, T, C) -> (B, T, C).

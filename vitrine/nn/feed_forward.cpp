@@ -6,12 +6,22 @@
 namespace vitrine {
 
 const Choices<Activation>& activation_names() {
-  static const Choices<Activation> names = {{"gelu", Activation::Gelu}, {"relu", Activation::Relu}};
+  static const Choices<Activation> names = {{"gelu", Activation::Gelu},
+                                            {"relu", Activation::Relu},
+                                            {"quick_gelu", Activation::QuickGelu}};
   return names;
 }
 
 torch::Tensor activate(const torch::Tensor& x, Activation activation) {
-  return activation == Activation::Gelu ? torch::gelu(x) : torch::relu(x);
+  switch (activation) {
+    case Activation::Gelu:
+      return torch::gelu(x);
+    case Activation::Relu:
+      return torch::relu(x);
+    case Activation::QuickGelu:
+      return x * torch::sigmoid(1.702 * x);
+  }
+  fail("activation {} is not known", static_cast<int>(activation));
 }
 
 void FeedForwardConfig::validate() const {

@@ -6,7 +6,8 @@
 
 namespace vitrine {
 
-enum class Activation { Gelu, Relu };
+/// `QuickGelu` is x sigmoid(1.702 x), close to GELU.
+enum class Activation { Gelu, Relu, QuickGelu };
 const Choices<Activation>& activation_names();
 torch::Tensor activate(const torch::Tensor& x, Activation activation);
 

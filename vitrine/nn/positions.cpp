@@ -15,6 +15,8 @@ const Choices<Positions>& positions_names() {
   static const Choices<Positions> names = {{"learned", Positions::Learned},
                                            {"learned_2d", Positions::Learned2d},
                                            {"sinusoidal", Positions::Sinusoidal},
+                                           {"linear", Positions::Linear},
+                                           {"relative", Positions::Relative},
                                            {"none", Positions::None}};
   return names;
 }
@@ -25,6 +27,11 @@ torch::Tensor sinusoidal_table(int64_t tokens, int64_t dim) {
   const auto power = torch::arange(0, dim, 2, torch::kDouble) * (-std::log(1e4) / dim);  // (C / 2)
   const auto angle = position * power.exp();                                         // (T, C / 2)
   return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1).to(torch::kFloat);  // (T, C)
+}
+
+torch::Tensor linear_table(int64_t tokens, int64_t dim) {
+  const auto position = torch::arange(tokens, torch::kFloat).unsqueeze(1) / tokens;  // (T, 1)
+  return position.expand({tokens, dim}).contiguous();                                // (T, C)
 }
 
 PositionEmbeddingImpl::PositionEmbeddingImpl(const PositionEmbeddingConfig& c) : config(c) {
@@ -43,6 +50,10 @@ PositionEmbeddingImpl::PositionEmbeddingImpl(const PositionEmbeddingConfig& c) :
     case Positions::Sinusoidal:
       pos_embed = sinusoidal_table(T, C).unsqueeze(0);
       break;
+    case Positions::Linear:
+      pos_embed = linear_table(T, C).unsqueeze(0);
+      break;
+    case Positions::Relative:
     case Positions::None:
       break;
   }
@@ -58,8 +69,12 @@ torch::Tensor PositionEmbeddingImpl::table() const {
 }
 
 torch::Tensor PositionEmbeddingImpl::forward(const torch::Tensor& x) {
-  if (config.kind == Positions::None) return x;
-  return x + table().to(x.options());
+  const auto places = table();
+  if (!places.defined()) return x;
+  const auto T = x.size(1), all = places.size(1);
+  const bool sequence = config.rows == 1 && config.prefix == 0;
+  check(sequence ? T <= all : T == all, "positions: {} tokens do not fit {} positions", T, all);
+  return x + places.narrow(1, 0, T).to(x.options());
 }
 
 }  // namespace vitrine
