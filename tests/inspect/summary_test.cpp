@@ -135,6 +135,25 @@ TEST(Summary, IsTheSameWithRealWeights) {
   }
 }
 
+TEST(Summary, CountsRecurrentLayersAsOneRow) {
+  for (const auto& [cell, gates] :
+       {std::pair("rnn", 1), std::pair("lstm", 4), std::pair("gru", 3)}) {
+    const auto s = summarise(choice("wave_rnn", {std::string("cell=") + cell}));
+    const auto& recurrent = layer(s, cell);
+    EXPECT_EQ(recurrent.input, (Shape{1, 20, 1}));
+    EXPECT_EQ(recurrent.output, (Shape{1, 20, 64}));
+    EXPECT_EQ(recurrent.parameters, gates * (64 * 1 + 64 * 64 + 2 * 64));
+    EXPECT_EQ(recurrent.multiply_adds, gates * 20 * 64 * (1 + 64));
+    EXPECT_EQ(s.layers.size(), 2u);
+  }
+}
+
+TEST(Summary, ShowsTheBiasOfRelativePositions) {
+  const auto s = summarise(choice("word_transformer", {"positions=relative", "layers=1"}));
+  EXPECT_EQ(layer(s, "embedding").parameters, 419 * 64);
+  EXPECT_EQ(layer(s, "blocks.0.attn.relative_bias").parameters, 4 * 31);
+}
+
 TEST(Summary, AddsUpForEveryModel) {
   for (const auto& [name, entry] : models()) {
     const auto s = summarise(ModelChoice(name));

@@ -22,11 +22,28 @@ ModelChoice small(const std::string& name) {
   std::string overrides = "name: " + name + "\n";
   if (has("image")) overrides += "image: 32\nclasses: 5\n";
   if (has("patch")) overrides += "patch: 8\n";
-  if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\ndepth: 2\n";
+  if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\n";
+  if (has("depth")) overrides += "depth: 2\n";
+  if (has("vocabulary")) overrides += "vocabulary: 40\ncontext: 6\n";
   for (const auto* key : {"dropout", "attention_dropout", "drop_path"})
     if (has(key)) overrides += std::string(key) + ": 0\n";
   Settings::from_text(overrides, "test").read_into(choice);
   return choice;
+}
+
+/// The shape of what a small model answers to three examples.
+std::vector<int64_t> answer_shape(const Model& model) {
+  switch (model.task()) {
+    case Task::Classes:
+      return {3, 5};
+    case Task::DigitSum:
+      return {3, kSumScores};
+    case Task::NextValue:
+      return {3};
+    case Task::NextToken:
+      return {3, 6, 40};
+  }
+  return {};
 }
 
 class EveryModel : public testing::TestWithParam<std::string> {};
@@ -39,8 +56,7 @@ TEST_P(EveryModel, GivesFiniteOutputOfTheRightShape) {
   for (const bool training : {true, false}) {
     model->train(training);
     const auto y = model->forward(model->example_input(3));
-    EXPECT_EQ(y.size(0), 3);
-    EXPECT_EQ(y.size(1), model->task() == Task::Classes ? 5 : kSumScores);
+    EXPECT_EQ(y.sizes(), answer_shape(*model));
     EXPECT_TRUE(torch::isfinite(y).all().item<bool>());
   }
 }

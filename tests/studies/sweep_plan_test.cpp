@@ -88,6 +88,8 @@ TEST(SweepPlan, KeepsTheBestLearningRateOfEachPoint) {
   EXPECT_EQ(best({"1", "2"}, {{F, 0.9, 0.3, 1}, {F, 0.9, 0.2, 1}}), "2");
   EXPECT_EQ(best({"1", "2"}, {{F, 0.9, std::nan(""), 1}, {F, 0.9, 0.2, 1}}), "2");
   EXPECT_EQ(best({"1e-2", "9e-3"}, {{F, 0.9, 0.2, 1}, {F, 0.9, 0.2, 1}}), "9e-3");
+  const auto none = std::nan("");  // of tasks that count no accuracy
+  EXPECT_EQ(best({"1", "2", "3"}, {{F, none, 0.3, 1}, {F, none, 0.1, 1}, {F, none, 0.2, 1}}), "2");
   EXPECT_EQ(best({"1e-2", "9e-3"}, {{X, 0, 0, 0}, {X, 0, 0, 0}}), "9e-3");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/support/errors.h"
 
 namespace vitrine {
@@ -69,6 +71,21 @@ TEST(SweepTable, MarkdownHasARowPerPoint) {
 | **16** | (recipe) |      1 failed, 1 to come |             - |               - |         - |      - |          - |             - |
 |      8 |    **2** |     1/2 exact, 1 to come |        100.00 |          0.2500 |       1.5 |     10 |       1234 |          17.4 |
 )"));
+}
+
+TEST(SweepTable, LeavesOutAnAccuracyThatIsNotCounted) {
+  const auto none = std::nan("");
+  auto first = run(1, RunEnd::Reached, none, 0.25, "a"),
+       second = run(2, RunEnd::Finished, none, 0.75, "b");
+  first.validation_accuracy = second.validation_accuracy = none;
+  const SweepResult waves{"s", {{{"embed", {{"embed", "8"}}}, {first, second}}}};
+  EXPECT_TRUE(test::contains(results_csv(waves), "8,1,reached,,,0.25,10,1.500,1234,17400,\n"));
+  EXPECT_TRUE(test::contains(results_markdown(waves, config(), ""),
+                             "| 1/2 reached, 1 finished |          - | 0.5000 ± 0.3536 |"));
+  EXPECT_EQ(run_note({"embed", {{"embed", "8"}}}, {"embed"}, first),
+            "embed=8 seed 1: reached in 1.5 s");
+  EXPECT_EQ(run_note({"embed", {{"embed", "8"}}}, {"embed"}, second),
+            "embed=8 seed 2: loss 0.75 in 1.5 s");
 }
 
 TEST(SweepTable, NotesSayWhatARunCameTo) {

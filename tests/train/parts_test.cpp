@@ -78,7 +78,7 @@ TEST(Optimizer, EqualsTorchs) {
 TEST(Optimizer, DecaysMatricesButNotNormsBiasesTokensAndPositions) {
   NamedTensors parameters;
   for (const auto* name : {"fc.weight", "patch_embed.proj.weight", "norm.weight", "fc.bias",
-                           "cls_token", "positions.pos_embed"}) {
+                           "cls_token", "positions.pos_embed", "attn.relative_bias"}) {
     const std::string n = name;
     const bool vector = n == "norm.weight" || n == "fc.bias";
     parameters.emplace_back(n, vector ? torch::ones({4}) : torch::ones({1, 2, 2}));
@@ -130,7 +130,66 @@ TEST(DigitSum, CountsSumsWhoseDigitsAreAllRight) {
   EXPECT_EQ(DigitSum(0).measure(output, targets)[0].second, 1);
   EXPECT_TRUE(
       test::contains(test::error_of([&] { DigitSum(0).loss(output.narrow(1, 0, 20), targets); }),
-                     "digit sum: output 2x20 does not fit targets 2x3"));
+                     "scores 2x20 and targets 2x3 do not fit groups of 2, 10, 10"));
+}
+
+TEST(NextValue, IsTorchsMeanSquaredError) {
+  torch::manual_seed(1);
+  const auto output = torch::randn({7}), targets = random_targets(Task::NextValue, output);
+  const NextValue objective;
+  const auto expected = torch::nn::functional::mse_loss(output, targets).item<double>();
+  EXPECT_FLOAT_EQ(objective.loss(output, targets).item<double>(), expected);
+  Averages averages;
+  averages.add(objective.plain_loss(output, targets).item<double>(),
+               objective.measure(output, targets), objective.counted(targets));
+  EXPECT_FLOAT_EQ(averages.mean("mse"), expected);
+  EXPECT_EQ(averages.mean("mse"), averages.loss());
+  EXPECT_EQ(averages.counted(), 7);
+  EXPECT_EQ(objective.watched(), "mse");
+  EXPECT_FALSE(objective.higher_is_better());
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               objective.loss(output, targets.view({7, 1}));
+                             }),
+                             "next value: output 7 does not fit targets 7x1"));
+  EXPECT_TRUE(test::contains(test::error_of([] { make_objective(Task::NextValue, 0.1); }),
+                             "set train.label_smoothing=0"));
+}
+
+TEST(NextToken, IsTorchsCrossEntropyOverTheCountedWords) {
+  torch::manual_seed(1);
+  const auto output = torch::randn({3, 4, 6});
+  auto targets = random_targets(Task::NextToken, output);
+  EXPECT_EQ(targets.sizes(), (std::vector<int64_t>{3, 4}));
+  targets[0][2] = targets[0][3] = targets[2][3] = kNotCounted;
+  const NextToken objective(/*label_smoothing=*/0);
+  const auto counted = targets.flatten().ne(kNotCounted);
+  const auto expected = torch::nn::functional::cross_entropy(output.flatten(0, 1).index({counted}),
+                                                             targets.flatten().index({counted}))
+                            .item<double>();
+  EXPECT_NEAR(objective.loss(output, targets).item<double>(), expected, 1e-6);
+  EXPECT_EQ(objective.counted(targets), 9);
+  EXPECT_NEAR(objective.derived(expected)[0].second, std::exp(expected), 1e-9);
+  EXPECT_GT(NextToken(0.2).loss(output, targets).item<double>(), 0);
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { objective.loss(output, targets.narrow(1, 0, 3)); }),
+                     "next token: output 3x4x6 does not fit targets 3x3"));
+}
+
+TEST(Scores, AreTheLossWhatWasMeasuredAndWhatFollows) {
+  Averages words, sums;
+  words.add(/*mean_loss=*/2.0, {}, /*counted=*/10);
+  words.add(1.0, {}, 30);
+  const auto of_words = scores_of(words, NextToken(0));
+  ASSERT_EQ(of_words.size(), 2u);
+  EXPECT_DOUBLE_EQ(words.mean("loss"), 1.25);
+  EXPECT_DOUBLE_EQ(of_words[1].second, std::exp(1.25));
+  EXPECT_EQ(scores_text(of_words, "loss"), "loss 1.2500 (perplexity 3.4903)");
+  sums.add(0.5, {{"accuracy", 3}}, 4);
+  EXPECT_EQ(scores_text(scores_of(sums, DigitSum(0)), "accuracy"),
+            "accuracy 75.00 % (loss 0.5000)");
+  Averages waves;
+  waves.add(0.00123, {{"mse", 4 * 0.00123}}, 4);
+  EXPECT_EQ(scores_text(scores_of(waves, NextValue()), "mse"), "mse 0.00123");
 }
 
 TEST(Averages, WeighByExamplesAndSurviveStoring) {
@@ -140,7 +199,7 @@ TEST(Averages, WeighByExamplesAndSurviveStoring) {
   const auto b = Averages::restored(a.sums(), a.names());
   EXPECT_DOUBLE_EQ(b.loss(), 1.25);
   EXPECT_DOUBLE_EQ(b.mean("accuracy"), 0.75);
-  EXPECT_EQ(b.examples(), 4);
+  EXPECT_EQ(b.counted(), 4);
 }
 
 TEST(Metrics, GoOnBehindWhatIsKeptAndSkipAnIncompleteLine) {

@@ -215,6 +215,72 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
   EXPECT_TRUE(test::contains(sum.out, "{\"input\":\"57+68\",\"sum\":"));
 }
 
+TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
+  write_file_atomically(folder_ / "wave.yaml",
+                        "{name: wave, model: {name: wave_rnn, hidden: 16, cell: gru}, data: "
+                        "{dataset: waves, length: 10, limit: 512, batch: 64}, train: {epochs: 5, "
+                        "optimizer: {kind: adam, lr: 0.01, weight_decay: 0}}}");
+  const auto run = folder_ / "here";
+  const auto outcome = test::run_command({"train", folder_ / "wave.yaml", "--run", run.string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(test::contains(outcome.err, "test mse "));
+  const auto result = read_run_outcome(run / "result.json");
+  EXPECT_LT(result.loss, 0.2);
+  EXPECT_TRUE(std::isnan(result.accuracy));
+  EXPECT_TRUE(std::isnan(result.validation_accuracy));
+  const auto lines = read_metrics(run / "metrics.jsonl");
+  EXPECT_EQ(lines.back().value("mse"), result.loss);
+  EXPECT_TRUE(test::contains(read_file(run / "model_summary.txt"), "GRU"));
+  EXPECT_GT(fs::file_size(run / "curves.svg"), 0u);
+  const auto scored = test::run_command({"eval", run.string(), "--json"});
+  EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
+  EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));
+  EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
+                             "does not take pictures; choose a network that names pictures"));
+  EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "1+2"}).err,
+                             "does not add; choose a network that does"));
+}
+
+TEST_F(Training, TheCommandTrainsANetworkThatTellsTheNextWord) {
+  write_file_atomically(folder_ / "words.yaml",
+                        "{name: words, model: {name: word_transformer, dim: 16, hidden: 32, "
+                        "layers: 1}, data: {dataset: sentences, batch: 32}, train: {epochs: 2, "
+                        "recompute: true, label_smoothing: 0.1, optimizer: {lr: 0.01}}}");
+  const auto run = folder_ / "here";
+  const auto outcome = test::run_command({"train", folder_ / "words.yaml", "--run", run.string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(test::contains(outcome.err, "(perplexity "));
+  const auto lines = read_metrics(run / "metrics.jsonl");
+  EXPECT_LT(lines.back().value("perplexity"), 300);
+  const auto scored = test::run_command({"eval", run.string(), "--split", "validation"});
+  EXPECT_EQ(scored.code, 0) << scored.err;
+  EXPECT_TRUE(test::contains(scored.out, "perplexity  "));
+  EXPECT_TRUE(test::contains(test::run_command({"data", "info", "sentences"}).err,
+                             "does not consist of pictures"));
+}
+
+TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
+  const auto message_of = [&](const std::string& recipe) {
+    write_file_atomically(folder_ / "r.yaml", recipe);
+    const auto outcome = test::run_command({"train", folder_ / "r.yaml", "--out", folder_ / "out"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+    return outcome.err;
+  };
+  EXPECT_TRUE(test::contains(
+      message_of("{model: {name: wave_transformer}, data: {dataset: waves, length: 30}}"),
+      "a sequence of 30 values is longer than length 20; set model.length"));
+  EXPECT_TRUE(test::contains(message_of("{model: {name: wave_rnn}, data: {dataset: waves}, train: "
+                                        "{label_smoothing: 0.1}}"),
+                             "set train.label_smoothing=0"));
+  EXPECT_TRUE(test::contains(
+      message_of("{model: {name: word_transformer, vocabulary: 50}, data: {dataset: sentences}}"),
+      "the model knows 50 words, the data has 419; set model.vocabulary=419"));
+  EXPECT_TRUE(test::contains(
+      message_of("{model: {name: wave_rnn}, data: {dataset: sentences}}"),
+      "wave_rnn does not answer what data set 'sentences' asks; choose word_transformer"));
+}
+
 TEST_F(Training, ABadRecipeLeavesNothingBehind) {
   write_file_atomically(folder_ / "bad.yaml", test::small_recipe() + "  epohcs: 4\n");
   const auto outcome = test::run_command({"train", folder_ / "bad.yaml", "--out", folder_ / "out"});

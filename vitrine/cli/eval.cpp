@@ -48,9 +48,23 @@ std::unique_ptr<BatchSource> open_pictures(const Recipe& recipe, const Checkpoin
   return std::make_unique<ImageBatches>(data, info.preprocess, AugmentConfig(), seed);
 }
 
-std::unique_ptr<BatchSource> open_other(const Recipe& recipe, Part part) {
+std::unique_ptr<BatchSource> open_other(const Recipe& recipe, const CheckpointInfo& info,
+                                        Part part) {
   auto splits = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
+  check(splits.classes == info.classes,
+        "eval: the words of {} are not those that the network was trained with",
+        recipe.data.dataset);
   return std::move(splits.get(part));
+}
+
+/// A line per score: "accuracy  98.25 %".
+std::string table_of(const Sums& scores) {
+  size_t width = 0;
+  for (const auto& [name, score] : scores) width = std::max(width, name.size());
+  std::string text;
+  for (const auto& [name, score] : scores)
+    text += fmt::format("{:<{}}  {}\n", name, width, score_text(name, score));
+  return text;
 }
 
 int run_eval(const EvalOptions& o, Streams streams) {
@@ -60,27 +74,30 @@ int run_eval(const EvalOptions& o, Streams streams) {
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
   const bool has_classes = model->task() == Task::Classes;
-  const auto batches = has_classes ? open_pictures(recipe, info, part) : open_other(recipe, part);
+  const auto batches =
+      has_classes ? open_pictures(recipe, info, part) : open_other(recipe, info, part);
   const EvaluateOptions options{.batch = recipe.data.batch,
                                 .workers = recipe.data.workers,
                                 .device = device,
                                 .label = o.split};
   ConfusionMatrix matrix(info.classes);
   model->to(device);
-  const auto scores = has_classes
-                          ? evaluate_classes(*model, *batches, options, matrix)
-                          : evaluate(*model, *batches, *make_objective(model->task(), 0), options);
+  const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
+  const auto scores = scores_of(has_classes ? evaluate_classes(*model, *batches, options, matrix)
+                                            : evaluate(*model, *batches, *objective, options),
+                                *objective);
   if (o.json) {
-    ordered_json json = {{"model", o.model},         {"dataset", recipe.data.dataset},
-                         {"split", part_name(part)}, {"examples", scores.examples()},
-                         {"loss", scores.loss()},    {"accuracy", scores.mean("accuracy")}};
+    ordered_json json = {{"model", o.model},
+                         {"dataset", recipe.data.dataset},
+                         {"split", part_name(part)},
+                         {"examples", batches->size()}};
+    for (const auto& [name, score] : scores) json[name] = score;
     if (has_classes) json["report"] = ordered_json::parse(classification_report_json(matrix));
     streams.out << json.dump() << '\n';
     return 0;
   }
-  streams.out << fmt::format("{} on {} {} examples of {}\nloss      {:.4f}\naccuracy  {:.2f} %\n",
-                             o.model, scores.examples(), part_name(part), recipe.data.dataset,
-                             scores.loss(), 100 * scores.mean("accuracy"));
+  streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, batches->size(),
+                             part_name(part), recipe.data.dataset, table_of(scores));
   if (has_classes) streams.out << '\n' << classification_report(matrix);
   return 0;
 }

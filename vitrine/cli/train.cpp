@@ -1,3 +1,4 @@
+#include <cmath>
 #include <ctime>
 #include <optional>
 
@@ -37,23 +38,20 @@ MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Split
                                 .workers = recipe.data.workers,
                                 .device = device,
                                 .label = "test"};
-  Averages scores;
+  const auto objective = make_objective(data.task, /*label_smoothing=*/0);
+  Averages averages;
   if (data.task == Task::Classes) {
     ConfusionMatrix matrix(data.classes);
-    scores = evaluate_classes(*model, *data.test, options, matrix);
+    averages = evaluate_classes(*model, *data.test, options, matrix);
     write_class_report(folder, matrix);
   } else {
-    scores =
-        evaluate(*model, *data.test, *make_objective(data.task, /*label_smoothing=*/0), options);
+    averages = evaluate(*model, *data.test, *objective, options);
   }
-  const MetricsLine line{"test",
-                         info.epoch,
-                         info.step,
-                         static_cast<double>(std::time(nullptr)),
-                         {{"loss", scores.loss()}, {"accuracy", scores.mean("accuracy")}}};
+  const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
+                         scores_of(averages, *objective)};
   MetricsFile(folder.metrics(), /*keep_bytes=*/-1).add(line);
-  s.err << fmt::format("test accuracy {:.2f} % (loss {:.4f}) with the weights of epoch {}\n",
-                       100 * line.value("accuracy"), scores.loss(), info.epoch);
+  s.err << fmt::format("test {} with the weights of epoch {}\n",
+                       scores_text(line.values, objective->watched()), info.epoch);
   return line;
 }
 
@@ -109,6 +107,7 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
                        duration_text(result.seconds));
   const auto test = test_best(folder, recipe, data, open_device(o.device), s);
   record(test);
+  const bool counts_right = objective->watched() == "accuracy";
   write_run_outcome(folder.result(),
                     {.end = end.name,
                      .epochs = result.epochs,
@@ -116,7 +115,7 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
                      .seconds = result.seconds,
                      .accuracy = test.value("accuracy"),
                      .loss = test.value("loss"),
-                     .validation_accuracy = result.best,
+                     .validation_accuracy = counts_right ? result.best : std::nan(""),
                      .parameters = summarise(recipe.model).parameters,
                      .checkpoint_bytes = static_cast<int64_t>(fs::file_size(folder.best()))});
   s.out << folder.path().string() << '\n';

@@ -7,14 +7,19 @@ namespace vitrine {
 
 /// What a network is asked, and so how its answers are scored. A model and its data must agree.
 enum class Task {
-  Classes,   // which class? scores (B, N), targets (B) int64 or (B, N) shares
-  DigitSum,  // what is a + b? scores (B, kSumScores), targets (B, 3) int64: the sum's digits
+  Classes,    // which class? scores (B, N), targets (B) int64 or (B, N) shares
+  DigitSum,   // what is a + b? scores (B, kSumScores), targets (B, 3) int64: the sum's digits
+  NextValue,  // how does a sequence of numbers go on? values (B), targets (B) float
+  NextToken,  // which word comes after each? scores (B, T, N), targets (B, T) int64
 };
 
 /// The values each digit of a sum 0 .. 198 can take: hundreds, tens, units. A network scores every
 /// value of every digit, one after the other.
 constexpr std::array<int64_t, 3> kSumDigitValues = {2, 10, 10};
 constexpr int64_t kSumScores = 22;
+
+/// A target of Task::NextToken that is not counted: no word comes there.
+inline constexpr int64_t kNotCounted = -100;
 
 /// The pairs of numbers 00 .. 99 to add; pair a, b has the index a * 100 + b.
 inline constexpr int kAdditionPairs = 10'000;

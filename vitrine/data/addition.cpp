@@ -5,7 +5,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
 #include "vitrine/core/task.h"
-#include "vitrine/data/batch.h"
+#include "vitrine/data/tensor_batches.h"
 
 namespace vitrine {
 namespace {
@@ -21,29 +21,20 @@ torch::Tensor table(int64_t columns, int64_t (*digit)(int64_t a, int64_t b, int6
   return result;
 }
 
-/// Some of the pairs, as tensors that are cut into batches.
-class AdditionBatches : public BatchSource {
- public:
-  explicit AdditionBatches(std::vector<int64_t> pairs) {
-    const auto chosen = torch::tensor(pairs);
-    inputs_ = table(4, [](int64_t a, int64_t b, int64_t place) {
-                const int64_t number = place < 2 ? a : b;
-                return place % 2 == 0 ? number / 10 : number % 10;
-              }).index_select(0, chosen);
-    targets_ = table(3, [](int64_t a, int64_t b, int64_t place) {
-                 const int64_t sum = a + b;
-                 return place == 0 ? sum / 100 : place == 1 ? sum / 10 % 10 : sum % 10;
-               }).index_select(0, chosen);
-  }
-  int64_t size() const override { return inputs_.size(0); }
-  Batch load(const std::vector<int64_t>& indices, int64_t /*epoch*/) const override {
-    const auto chosen = torch::tensor(indices);
-    return {inputs_.index_select(0, chosen), targets_.index_select(0, chosen)};
-  }
-
- private:
-  torch::Tensor inputs_, targets_;
-};
+/// Some of the pairs.
+std::unique_ptr<BatchSource> batches_of(const std::vector<int64_t>& pairs) {
+  const auto chosen = torch::tensor(pairs);
+  const auto digits = table(4, [](int64_t a, int64_t b, int64_t place) {
+    const int64_t number = place < 2 ? a : b;
+    return place % 2 == 0 ? number / 10 : number % 10;
+  });
+  const auto sums = table(3, [](int64_t a, int64_t b, int64_t place) {
+    const int64_t sum = a + b;
+    return place == 0 ? sum / 100 : place == 1 ? sum / 10 % 10 : sum % 10;
+  });
+  return std::make_unique<TensorBatches>(digits.index_select(0, chosen),
+                                         sums.index_select(0, chosen));
+}
 
 /// All pairs in the order that a seed gives: the first ones are held out.
 std::vector<int64_t> shuffled_pairs(uint64_t seed) {
@@ -64,9 +55,9 @@ Splits open(const DataConfig& config, uint64_t seed) {
   const std::vector<int64_t> held_out(order.begin(), first);
   Splits splits;
   splits.task = Task::DigitSum;
-  splits.train = std::make_unique<AdditionBatches>(std::vector<int64_t>(first, last));
-  splits.validation = std::make_unique<AdditionBatches>(held_out.empty() ? all : held_out);
-  splits.test = std::make_unique<AdditionBatches>(all);
+  splits.train = batches_of({first, last});
+  splits.validation = batches_of(held_out.empty() ? all : held_out);
+  splits.test = batches_of(all);
   return splits;
 }
 

@@ -14,7 +14,9 @@ namespace vitrine {
 
 /// What a model is fed and what it should answer.
 struct Batch {
-  torch::Tensor inputs;   // pictures: (B, C, H, W) float; sums: (B, 4) int64 digits
+  // Pictures: (B, C, H, W) float; sums: (B, 4) int64 digits; waves: (B, T) float; sentences: (B, T)
+  // int64 words.
+  torch::Tensor inputs;
   torch::Tensor targets;  // as the Task says
   int64_t size() const { return inputs.size(0); }
 };
@@ -32,7 +34,7 @@ class BatchSource {
 struct Splits {
   Task task = Task::Classes;
   std::unique_ptr<BatchSource> train, validation, test;
-  std::vector<std::string> classes{};  // with Task::Classes
+  std::vector<std::string> classes{};  // with Task::Classes; with Task::NextToken the words
 
   std::unique_ptr<BatchSource>& get(Part part) {
     return part == Part::Train ? train : part == Part::Validation ? validation : test;

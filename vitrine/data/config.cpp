@@ -83,6 +83,7 @@ void DataConfig::visit(Fields& f) {
   f("batch", batch, "pictures per step");
   f("validation", validation, "share of the training pictures kept for validation");
   f("limit", limit, "use only this many training pictures; 0 = all");
+  f("length", length, "`waves`: values that are seen; `sentences`: most words of an example");
   f("workers", workers, "threads that prepare batches ahead");
   f("image", image, "side the pictures are resized to; 0 = as stored");
   f("interpolation", interpolation, kInterpolations, "how pictures are resized");
@@ -98,6 +99,7 @@ void DataConfig::validate() const {
   check(validation >= 0 && validation < 1, "data: validation {} is not a share below 1",
         validation);
   check(limit >= 0, "data: limit {} is negative", limit);
+  check(length >= 2, "data: length {} is less than 2", length);
   check(workers >= 1, "data: workers {} is not positive", workers);
   check(image >= 0, "data: image {} is negative", image);
   check_statistics(mean, std);

@@ -37,7 +37,7 @@ struct SyntheticConfig {
   void validate() const;
 };
 
-/// Which pictures a run uses and how they are prepared.
+/// Which data a run uses and how they are prepared.
 struct DataConfig {
   std::string dataset = "cifar10";
   std::string root;
@@ -45,6 +45,7 @@ struct DataConfig {
   int64_t batch = 128;
   double validation = 0.1;
   int64_t limit = 0;
+  int64_t length = 20;
   int64_t workers = 1;
   int64_t image = 0;
   Interpolation interpolation = Interpolation::Bilinear;

@@ -4,7 +4,9 @@
 #include "vitrine/data/cifar10.h"
 #include "vitrine/data/fashion_mnist.h"
 #include "vitrine/data/image_folder.h"
+#include "vitrine/data/sentences.h"
 #include "vitrine/data/synthetic.h"
+#include "vitrine/data/waves.h"
 
 namespace vitrine {
 
@@ -16,6 +18,8 @@ const Registry<DatasetEntry>& datasets() {
     r.add("folder", image_folder_entry());
     r.add("synthetic", synthetic_entry());
     r.add("addition", addition_entry());
+    r.add("waves", waves_entry());
+    r.add("sentences", sentences_entry());
     return r;
   }();
   return registry;

@@ -38,8 +38,9 @@ AddingNetwork::~AddingNetwork() = default;
 
 AddingNetwork AddingNetwork::load(const fs::path& run_or_checkpoint, const std::string& device) {
   const auto [model, info] = load_checkpoint(run_or_checkpoint);
-  check(model->task() == Task::DigitSum, "predict: {} ({}) does not add; give it pictures",
-        run_or_checkpoint.string(), info.model.name());
+  check(model->task() == Task::DigitSum, "predict: {} ({}) does not add; {}",
+        run_or_checkpoint.string(), info.model.name(),
+        model->image_shape() ? "give it pictures" : "choose a network that does");
   auto loaded = std::make_unique<Loaded>(Loaded{model, open_device(device)});
   loaded->model->to(loaded->device);
   return AddingNetwork(std::move(loaded));

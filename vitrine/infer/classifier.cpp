@@ -25,9 +25,11 @@ Classifier::~Classifier() = default;
 Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string& device) {
   auto loaded =
       std::make_unique<Loaded>(Loaded{load_checkpoint(run_or_checkpoint), open_device(device)});
-  check(loaded->checkpoint.model->image_shape().has_value(),
-        "predict: {} ({}) does not take pictures; give it sums such as 57+68",
-        run_or_checkpoint.string(), loaded->checkpoint.info.model.name());
+  const auto& [model, info] = loaded->checkpoint;
+  check(model->image_shape().has_value(), "predict: {} ({}) does not take pictures; {}",
+        run_or_checkpoint.string(), info.model.name(),
+        model->task() == Task::DigitSum ? "give it sums such as 57+68"
+                                        : "choose a network that names pictures or adds");
   loaded->checkpoint.model->to(loaded->device);
   return Classifier(std::move(loaded));
 }

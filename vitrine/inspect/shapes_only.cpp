@@ -26,6 +26,12 @@ Tensor relu(const Tensor& x) { return torch::empty_like(x); }
 
 Tensor roll(const Tensor& x, at::IntArrayRef, at::IntArrayRef) { return torch::empty_like(x); }
 
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
+  auto shape = x.sizes().vec();
+  shape[at::maybe_wrap_dim(dim, x.dim())] = index.numel();
+  return x.new_empty(shape);
+}
+
 std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor& x, at::IntArrayRef normalized,
                                               const OptionalTensor&, const OptionalTensor&,
                                               double) {
@@ -69,6 +75,7 @@ void register_shapes() {
     };
     add("relu", &relu);
     add("roll", &roll);
+    add("index_select", &index_select);
     add("native_layer_norm", &layer_norm);
     add("native_batch_norm", &batch_norm);
     add("convolution", &convolution);

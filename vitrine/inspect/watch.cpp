@@ -18,6 +18,16 @@ bool has_tensor(const Inputs& in, size_t i) {
   return i < in.size() && in[i].isTensor() && in[i].toTensor().defined();
 }
 
+std::vector<torch::Tensor> tensors_of(const Inputs& in) {
+  std::vector<torch::Tensor> tensors;
+  for (const auto& value : in) {
+    if (value.isTensor()) tensors.push_back(value.toTensor());
+    if (value.isTensorList())
+      for (const auto& t : value.toTensorVector()) tensors.push_back(t);
+  }
+  return tensors;
+}
+
 // Multiply-adds per element of the output.
 int64_t none(const Inputs&) { return 0; }
 int64_t per_linear(const Inputs& in) { return in[1].toTensor().size(-1); }
@@ -29,6 +39,13 @@ int64_t per_product(const Inputs& in) { return in[0].toTensor().size(-1); }
 int64_t per_product_and_sum(const Inputs& in) { return in[1].toTensor().size(-1); }
 int64_t per_layer_norm(const Inputs& in) { return has_tensor(in, 2) ? 5 : 4; }
 int64_t per_batch_norm(const Inputs& in) { return has_tensor(in, 1) ? 2 : 1; }
+/// Per gate, a number of the state weighs the input and the state before.
+int64_t per_recurrence(const Inputs& in) {
+  const auto weights = in[2].toTensorVector();
+  const auto &from_input = weights[0], &from_state = weights[1];
+  const auto gates = from_input.size(0) / from_state.size(1);
+  return gates * (from_input.size(1) + from_state.size(1));
+}
 int64_t per_attention(const Inputs& in) { return 2 * in[0].toTensor().size(1); }
 
 struct LayerKind {
@@ -47,12 +64,15 @@ const LayerKind* layer_kind(const std::string& op) {
       {"aten::layer_norm", {"LayerNorm", per_layer_norm}},
       {"vitrine::layer_norm", {"LayerNorm", per_layer_norm}},
       {"aten::batch_norm", {"BatchNorm2d", per_batch_norm}},
-      {"aten::embedding", {"Embedding", none}},
+      {"aten::embedding", {"Embedding", none, /*input=*/1}},
       {"aten::matmul", {"MatMul", per_product}},
       {"aten::bmm", {"MatMul", per_product}},
       {"aten::mm", {"MatMul", per_product}},
       {"aten::addmm", {"MatMul", per_product_and_sum, 1}},
       {"vitrine::packed_attention", {"Attention", per_attention}},
+      {"aten::rnn_tanh", {"RNN", per_recurrence}},
+      {"aten::lstm", {"LSTM", per_recurrence}},
+      {"aten::gru", {"GRU", per_recurrence}},
       {"aten::gelu", {"GELU", none}},
       {"aten::relu", {"ReLU", none}},
       {"aten::relu_", {"ReLU", none}},
@@ -162,11 +182,7 @@ class Watcher {
 
   std::unique_ptr<at::ObserverContext> begin_op(const std::string& op, const Inputs& in) {
     if (inside_layer_) return nullptr;
-    for (const auto& value : in) {
-      if (value.isTensor()) note_use(value.toTensor());
-      if (value.isTensorList())
-        for (const auto& t : value.toTensorVector()) note_use(t);
-    }
+    for (const auto& t : tensors_of(in)) note_use(t);
     const auto* kind = layer_kind(op);
     if (kind == nullptr) return nullptr;
     inside_layer_ = true;
@@ -182,8 +198,8 @@ class Watcher {
   }
 
   void take_parameters(const Inputs& in, LayerSummary& layer) {
-    for (const auto& value : in) {
-      auto* p = value.isTensor() ? parameter_of(value.toTensor()) : nullptr;
+    for (const auto& t : tensors_of(in)) {
+      auto* p = parameter_of(t);
       if (p == nullptr) continue;
       if (layer.name.empty()) layer.name = parent(p->name).empty() ? p->name : parent(p->name);
       if (!p->owned) give(*p, layer);

@@ -4,6 +4,8 @@
 #include "vitrine/models/cct.h"
 #include "vitrine/models/resnet.h"
 #include "vitrine/models/vit.h"
+#include "vitrine/models/wave.h"
+#include "vitrine/models/word_transformer.h"
 
 namespace vitrine {
 namespace {
@@ -61,6 +63,12 @@ const Registry<ModelEntry>& models() {
     r.add("addition_transformer",
           entry<AdditionTransformer>("adds two numbers of two digits by attention",
                                      AdditionTransformerConfig()));
+    r.add("wave_transformer", entry<WaveTransformer>("tells how a wave goes on, by attention",
+                                                     WaveTransformerConfig()));
+    r.add("wave_rnn", entry<WaveRnn>("tells how a wave goes on, value after value (RNN, LSTM, GRU)",
+                                     WaveRnnConfig()));
+    r.add("word_transformer",
+          entry<WordTransformer>("tells the next word of a sentence", WordTransformerConfig()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));
     r.add("vit_small_patch16_224", alias("vit_s16", r.get("vit_s16")));

@@ -30,8 +30,9 @@ std::vector<SweepPoint> with_learning_rates(const std::vector<SweepPoint>& point
                                             const std::vector<std::string>& rates);
 
 /// The best try of each point, after all of `with_learning_rates` have been run: the goal reached
-/// after the fewest epochs, else the highest accuracy, then the lowest loss, then the smallest
-/// rate. Epochs, not seconds: within a point they cost the same, whatever else the machine does.
+/// after the fewest epochs, else the highest accuracy (where one is counted), then the lowest loss,
+/// then the smallest rate. Epochs, not seconds: within a point they cost the same, whatever else
+/// the machine does.
 std::vector<SweepPoint> best_tries(const SweepResult& search, size_t rates);
 
 }  // namespace vitrine

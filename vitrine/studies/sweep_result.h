@@ -28,7 +28,7 @@ enum class RunEnd { Reached, Finished, OverBudget, Failed };
 struct RunResult {
   int64_t seed = 0;
   RunEnd end = RunEnd::Failed;
-  double accuracy = 0;             // on the test part, 0 .. 1
+  double accuracy = 0;             // on the test part, 0 .. 1; NaN where none is counted
   double validation_accuracy = 0;  // on the part kept out of training
   double loss = 0;                 // on the test part
   double seconds = 0;              // of training

@@ -36,10 +36,15 @@ std::string csv_line(const Row& row) {
   return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
+/// Empty where no accuracy is counted.
+std::string accuracy_figure(double accuracy) {
+  return std::isnan(accuracy) ? "" : fmt::format("{}", accuracy);
+}
+
 /// A run that failed has no figures.
 Row figures(const RunResult& run) {
   if (run.end == RunEnd::Failed) return Row(7);
-  return {fmt::format("{}", run.accuracy),    fmt::format("{}", run.validation_accuracy),
+  return {accuracy_figure(run.accuracy),      accuracy_figure(run.validation_accuracy),
           fmt::format("{}", run.loss),        fmt::format("{}", run.epochs),
           fmt::format("{:.3f}", run.seconds), fmt::format("{}", run.parameters),
           fmt::format("{}", run.bytes)};
@@ -83,6 +88,9 @@ int64_t count(const PointResult& point, RunEnd end) {
                        [&](const auto& run) { return run.end == end; });
 }
 
+/// A run at its goal: all answers are right, or the loss is as low as was wanted.
+std::string reached_word(double accuracy) { return std::isnan(accuracy) ? "reached" : "exact"; }
+
 /// "2/3 exact, 1 over budget".
 std::string runs_cell(const PointResult& point, size_t seeds) {
   Row parts;
@@ -94,7 +102,9 @@ std::string runs_cell(const PointResult& point, size_t seeds) {
   add(count(point, RunEnd::Failed), "failed");
   add(static_cast<int64_t>(seeds - point.runs.size()), "to come");
   if (const auto exact = count(point, RunEnd::Reached); exact > 0)
-    parts.insert(parts.begin(), fmt::format("{}/{} exact", exact, seeds));
+    parts.insert(parts.begin(),
+                 fmt::format("{}/{} {}", exact, seeds,
+                             reached_word(spread(point, &RunResult::accuracy).mean)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -104,6 +114,11 @@ std::string spread_cell(const Spread& s, int decimals, double scale = 1) {
   return s.count == 1 || std::isnan(s.mean)
              ? mean
              : fmt::format("{} ± {:.{}f}", mean, scale * s.std, decimals);
+}
+
+std::string accuracy_cell(const PointResult& point) {
+  const auto s = spread(point, &RunResult::accuracy);
+  return std::isnan(s.mean) ? "-" : spread_cell(s, 2, /*scale=*/100);
 }
 
 /// What all seeds of a point have in common, or their mean.
@@ -167,10 +182,11 @@ std::string run_note(const SweepPoint& point, const std::vector<std::string>& va
       text += fmt::format("{}={} ", key.substr(key.rfind('.') + 1), point.value(key));
   text += fmt::format("seed {}: ", run.seed);
   if (run.end == RunEnd::Failed) return text + "failed";
-  if (run.end == RunEnd::Reached) return text + "exact in " + duration_text(run.seconds);
-  const auto accuracy = fmt::format("{:.2f} %", 100 * run.accuracy);
-  if (run.end == RunEnd::OverBudget) return text + "over budget, " + accuracy;
-  return text + accuracy + " in " + duration_text(run.seconds);
+  const auto time = " in " + duration_text(run.seconds);
+  if (run.end == RunEnd::Reached) return text + reached_word(run.accuracy) + time;
+  const auto score = std::isnan(run.accuracy) ? fmt::format("loss {:.4g}", run.loss)
+                                              : fmt::format("{:.2f} %", 100 * run.accuracy);
+  return text + (run.end == RunEnd::OverBudget ? "over budget, " + score : score + time);
 }
 
 std::string results_csv(const SweepResult& result) {
@@ -198,7 +214,7 @@ std::string results_csv(const SweepResult& result) {
 
 std::string results_markdown(const SweepResult& result, const SweepConfig& config,
                              const std::string& command) {
-  constexpr double kPercent = 100, kKilobytes = 1e-3;
+  constexpr double kKilobytes = 1e-3;
   const auto varied = varied_keys(config);
   std::vector<Row> rows = {varied};
   for (const auto* name :
@@ -208,7 +224,7 @@ std::string results_markdown(const SweepResult& result, const SweepConfig& confi
     Row row;
     for (const auto& key : varied) row.push_back(setting_cell(point.point, key));
     row.push_back(runs_cell(point, config.seeds.size()));
-    row.push_back(spread_cell(spread(point, &RunResult::accuracy), 2, kPercent));
+    row.push_back(accuracy_cell(point));
     row.push_back(spread_cell(spread(point, &RunResult::loss), 4));
     row.push_back(spread_cell(spread(point, &RunResult::seconds), 1));
     row.push_back(mean_cell(point, &RunResult::epochs, 0));

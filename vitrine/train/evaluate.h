@@ -14,13 +14,13 @@ namespace vitrine {
 
 class Model;
 
-/// Sums over examples, and their means.
+/// Sums over what an objective counts (`Objective::counted`), and their means.
 class Averages {
  public:
-  void add(double mean_loss, const Sums& sums, int64_t examples);
-  int64_t examples() const { return examples_; }
+  void add(double mean_loss, const Sums& sums, int64_t counted);
+  int64_t counted() const { return counted_; }
   double loss() const;
-  /// The mean of a measured quantity; 0 if it was never measured.
+  /// The mean of a measured quantity or of the "loss"; 0 if it was never measured.
   double mean(const std::string& name) const;
   /// Every measured quantity with its mean.
   Sums means() const;
@@ -31,10 +31,18 @@ class Averages {
   std::vector<std::string> names() const;
 
  private:
-  int64_t examples_ = 0;
+  int64_t counted_ = 0;
   double loss_sum_ = 0;
   Sums sums_;
 };
+
+/// All that is known of a part of the data: the loss, what was measured, what follows from both.
+Sums scores_of(const Averages& averages, const Objective& objective);
+
+/// A score for people: "98.25 %" for an accuracy, "0.0313" for others.
+std::string score_text(const std::string& name, double score);
+/// "accuracy 98.25 % (loss 0.0631)": the watched score before the others.
+std::string scores_text(const Sums& scores, const std::string& watched);
 
 struct EvaluateOptions {
   int64_t batch = 256;

@@ -11,7 +11,7 @@
 
 namespace vitrine {
 
-/// Named sums over the examples of a batch ("accuracy": how many were right).
+/// Named sums over what a batch holds ("accuracy": how many were right), or their means.
 using Sums = std::vector<std::pair<std::string, double>>;
 
 /// What is learned: the loss of a batch and what is measured about it. A new task is a new
@@ -25,12 +25,16 @@ class Objective {
   virtual torch::Tensor plain_loss(const torch::Tensor& output,
                                    const torch::Tensor& targets) const = 0;
   virtual Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const = 0;
+  /// How many things the mean losses and the sums are over: examples, unless told otherwise.
+  virtual int64_t counted(const torch::Tensor& targets) const { return targets.size(0); }
+  /// What follows from the mean loss over a part of the data.
+  virtual Sums derived(double /*mean_loss*/) const { return {}; }
   /// The metric that decides which checkpoint is best, and whether more of it is better.
   virtual std::string watched() const = 0;
   virtual bool higher_is_better() const = 0;
 };
 
-/// Cross-entropy, and the share of right answers as "accuracy".
+/// Cross-entropy; unless told otherwise, the share of right answers ("accuracy") is watched.
 class CrossEntropy : public Objective {
  public:
   explicit CrossEntropy(double label_smoothing) : label_smoothing_(label_smoothing) {}
@@ -75,6 +79,37 @@ class DigitSum : public CrossEntropy {
                               double smoothing) const override;
 };
 
+/// The next number of a sequence: mean squared error, also measured as "mse". Output and targets
+/// (B).
+class NextValue : public Objective {
+ public:
+  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override;
+  torch::Tensor plain_loss(const torch::Tensor& output,
+                           const torch::Tensor& targets) const override {
+    return loss(output, targets);
+  }
+  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
+  std::string watched() const override { return "mse"; }
+  bool higher_is_better() const override { return false; }
+};
+
+/// The word after each word: mean cross-entropy per counted word, and exp of it as "perplexity".
+/// Output (B, T, N), targets (B, T) int64, some of them kNotCounted.
+class NextToken : public CrossEntropy {
+ public:
+  using CrossEntropy::CrossEntropy;
+  Sums measure(const torch::Tensor&, const torch::Tensor&) const override { return {}; }
+  int64_t counted(const torch::Tensor& targets) const override;
+  Sums derived(double mean_loss) const override;
+  std::string watched() const override { return "loss"; }
+  bool higher_is_better() const override { return false; }
+
+ protected:
+  torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
+                              double smoothing) const override;
+};
+
+/// Throws if labels cannot be smoothed in this task.
 std::unique_ptr<Objective> make_objective(Task task, double label_smoothing);
 
 /// Random targets for a batch of `output`, for benchmarks.

@@ -13,7 +13,8 @@ namespace {
 
 /// Matrices and kernels are decayed; vectors, and tables such as positions and class tokens, not.
 bool is_decayed(const std::string& name, const torch::Tensor& t) {
-  return t.dim() >= 2 && !name.ends_with("_embed") && !name.ends_with("_token");
+  return t.dim() >= 2 && !name.ends_with("_embed") && !name.ends_with("_token") &&
+         !name.ends_with("_bias");
 }
 
 }  // namespace

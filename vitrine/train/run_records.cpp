@@ -33,22 +33,36 @@ plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string&
   return series;
 }
 
+constexpr std::string_view kTrainPrefix = "train_";
+
+/// Whether the loss stands in the line under a name of its own, such as "mse", too.
+bool names_loss(const MetricsLine& line) {
+  return std::any_of(line.values.begin(), line.values.end(), [&](const auto& value) {
+    return value.first != "train_loss" && value.first.starts_with(kTrainPrefix) &&
+           value.second == line.value("train_loss");
+  });
+}
+
 /// The quantities of the epoch lines: "loss", "accuracy", ...
 std::vector<std::string> measured(const std::vector<MetricsLine>& lines) {
-  constexpr std::string_view kPrefix = "train_";
   std::vector<std::string> names;
-  for (const auto& line : lines)
-    for (const auto& [name, value] : line.values)
-      if (line.kind == "epoch" && name.starts_with(kPrefix) &&
-          std::find(names.begin(), names.end(), name.substr(kPrefix.size())) == names.end())
-        names.push_back(name.substr(kPrefix.size()));
+  for (const auto& line : lines) {
+    if (line.kind != "epoch") continue;
+    for (const auto& [key, value] : line.values) {
+      if (!key.starts_with(kTrainPrefix) || (key == "train_loss" && names_loss(line))) continue;
+      const auto name = key.substr(kTrainPrefix.size());
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
   return names;
 }
 
 plot::Chart chart_of(const std::vector<MetricsLine>& lines, const std::string& metric) {
   const bool share = metric == "accuracy";
-  plot::Chart chart{
-      .title = metric, .x = {.label = "epoch"}, .y = {.label = share ? metric + " (%)" : metric}};
+  const bool spans_decades = metric == "mse" || metric == "perplexity";
+  plot::Chart chart{.title = metric,
+                    .x = {.label = "epoch"},
+                    .y = {.label = share ? metric + " (%)" : metric, .log = spans_decades}};
   for (const auto& [part, stroke] :
        {std::pair("train", plot::Stroke::Solid), std::pair("validation", plot::Stroke::Dashed)}) {
     auto series =

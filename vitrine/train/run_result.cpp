@@ -8,7 +8,8 @@
 namespace vitrine {
 namespace {
 
-// JSON has no NaN: the loss of a network that diverged is null.
+// JSON has no NaN: the loss of a network that diverged is null, and so is an accuracy where answers
+// are not simply right or wrong.
 void read(const nlohmann::json& json, double& value) {
   value = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }

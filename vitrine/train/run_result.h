@@ -13,7 +13,7 @@ struct RunOutcome {
   int64_t epochs = 0, steps = 0;
   double seconds = 0;              // of training
   double accuracy = 0, loss = 0;   // of the best checkpoint, on the test part
-  double validation_accuracy = 0;  // of the best checkpoint
+  double validation_accuracy = 0;  // of the best checkpoint; both are NaN where none is counted
   int64_t parameters = 0;
   int64_t checkpoint_bytes = 0;
 };

@@ -22,7 +22,7 @@ struct Throughput {
 /// Times `step` for about this many seconds, after warming up.
 Throughput measure_steps(const std::function<void()>& step, double seconds);
 
-/// A training step on random data: forward, cross-entropy, backward, AdamW.
+/// A training step on random data: forward, loss, backward, AdamW.
 Throughput measure_training(Model& model, const ThroughputOptions& options);
 
 /// A forward pass on random data, without gradients.

@@ -54,21 +54,6 @@ class Autocast {
   bool on_;
 };
 
-/// Throws if the data's pictures and classes are not those of the model.
-void check_pictures(const ImageShape& shape, const Splits& data) {
-  const auto classes = static_cast<int64_t>(data.classes.size());
-  check(shape.classes == classes,
-        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
-        shape.classes, classes, classes);
-  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
-  check(example.size(1) == shape.channels && example.size(2) == shape.image &&
-            example.size(3) == shape.image,
-        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
-        "model.image={} and model.channels={}, or data.image={}",
-        shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
-        example.size(2), example.size(1), shape.image);
-}
-
 class Training {
  public:
   Training(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data)
@@ -191,7 +176,7 @@ class Training {
     check_finite(loss_, "the loss");
     (loss * share).backward();
     const torch::NoGradGuard no_grad;
-    position_.averages.add(loss_, objective_.measure(output, targets), batch.size());
+    position_.averages.add(loss_, objective_.measure(output, targets), objective_.counted(targets));
   }
 
   void check_finite(double value, const char* what) const {
@@ -217,8 +202,7 @@ class Training {
 
   void finish_epoch(double examples_per_second, double waited_share) {
     MetricsLine line{"epoch", position_.epoch + 1, position_.step, unix_time()};
-    line.values = {{"train_loss", position_.averages.loss()}};
-    for (const auto& [name, value] : position_.averages.means())
+    for (const auto& [name, value] : scores_of(position_.averages, objective_))
       line.values.emplace_back("train_" + name, value);
     ++position_.epoch;
     position_.batch = 0;
@@ -232,8 +216,7 @@ class Training {
                                     .workers = recipe_.data.workers,
                                     .device = device_,
                                     .label = "validate"});
-      line.values.emplace_back("validation_loss", scores.loss());
-      for (const auto& [name, value] : scores.means())
+      for (const auto& [name, value] : scores_of(scores, objective_))
         line.values.emplace_back("validation_" + name, value);
       check_finite(scores.loss(), "the validation loss");
       better = note_score(scores.mean(objective_.watched()));
@@ -315,10 +298,11 @@ class Training {
   void show_progress() {
     const auto done = position_.epoch * data_.train->size() +
                       std::min(position_.batch * recipe_.data.batch, data_.train->size());
-    progress_->update(done,
-                      fmt::format("epoch {}/{}, loss {:.3f}, {} {:.3f}", position_.epoch + 1,
-                                  config_.epochs, position_.averages.loss(), objective_.watched(),
-                                  position_.averages.mean(objective_.watched())));
+    const double loss = position_.averages.loss(),
+                 watched = position_.averages.mean(objective_.watched());
+    auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
+    if (watched != loss) note += fmt::format(", {} {:.3f}", objective_.watched(), watched);
+    progress_->update(done, note);
   }
 
   const TrainRequest& request_;
@@ -339,19 +323,6 @@ class Training {
 };
 
 }  // namespace
-
-std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
-  torch::manual_seed(static_cast<uint64_t>(recipe.seed));
-  auto model = recipe.model.build();
-  check(!recipe.train.recompute || model->named_children().contains("blocks"),
-        "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
-  check(model->task() == data.task, "train: {} does not answer what data set '{}' asks; {}",
-        recipe.model.name(), recipe.data.dataset,
-        data.task == Task::DigitSum ? "choose a model whose name begins with addition_"
-                                    : "choose a model that takes pictures");
-  if (const auto shape = model->image_shape()) check_pictures(*shape, data);
-  return model;
-}
 
 TrainResult train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data) {
   return Training(request, std::move(model), data).run();

@@ -3,18 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/plot/page.h"
 #include "vitrine/studies/addition/findings.h"
 #include "vitrine/studies/addition/study.h"
 #include "vitrine/studies/addition/text.h"
 
 namespace vitrine {
 
-/// A table that a page (`plot::Page::table`) or a Markdown text can show.
-struct Table {
-  std::string title{};
-  std::vector<std::string> header{};
-  std::vector<std::vector<std::string>> rows{};
-};
+using plot::Table;
 
 /// The table in Markdown, under its title as a heading.
 std::string markdown(const Table& table);

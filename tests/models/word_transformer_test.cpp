@@ -1,0 +1,85 @@
+#include "vitrine/models/word_transformer.h"
+
+#include "tests/support/errors.h"
+#include "vitrine/data/batch.h"
+#include "vitrine/data/sentences.h"
+#include "vitrine/train/objective.h"
+#include "vitrine/train/optimizer.h"
+
+namespace vitrine {
+namespace {
+
+const WordTransformerConfig kFewWords = {
+    .vocabulary = 20, .context = 8, .dim = 16, .heads = 2, .hidden = 24, .layers = 2};
+
+}  // namespace
+
+TEST(WordTransformer, NoWordSeesALaterOne) {
+  for (const auto kind : {Positions::Learned, Positions::Relative}) {
+    auto config = kFewWords;
+    config.positions = kind;
+    torch::manual_seed(1);
+    WordTransformer model(config);
+    model.eval();
+    const auto words = model.example_input(3);
+    auto changed = words.clone();
+    changed.select(1, 5).copy_((words.select(1, 5) + 1) % 20);
+    const auto difference = (model.forward(words) - model.forward(changed)).abs().amax({0, 2});
+    EXPECT_EQ(difference.slice(0, 0, 5).max().item<double>(), 0);
+    EXPECT_GT(difference.slice(0, 5).min().item<double>(), 0);
+  }
+}
+
+TEST(WordTransformer, TheStartOfASentenceIsScoredAsInTheWhole) {
+  torch::manual_seed(1);
+  WordTransformer model(kFewWords);
+  model.eval();
+  const auto words = model.example_input(2);
+  EXPECT_TRUE(torch::allclose(model.forward(words.slice(1, 0, 3)),
+                              model.forward(words).slice(1, 0, 3), 1e-5, 1e-6));
+}
+
+TEST(WordTransformer, LearnsFromTheSentences) {
+  torch::manual_seed(1);
+  DataConfig config;
+  config.validation = 0.1;
+  const auto data = sentences(config, 1);
+  WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
+  const NextToken objective(/*label_smoothing=*/0);
+  Optimizer optimizer({}, trainable_parameters(model));
+  const auto loss_on = [&](const BatchSource& source, int64_t first, int64_t count) {
+    std::vector<int64_t> rows(count);
+    for (auto& row : rows) row = first++ % source.size();
+    const auto batch = source.load(rows, /*epoch=*/-1);
+    return objective.loss(model.forward(batch.inputs), batch.targets);
+  };
+  const auto held_out = data.validation->size();
+  const auto before = loss_on(*data.validation, 0, held_out).item<double>();
+  EXPECT_NEAR(before, std::log(419), 0.5);  // knows nothing yet
+  for (int step = 0; step < 150; ++step) {
+    loss_on(*data.train, 32 * step, 32).backward();
+    optimizer.step(/*lr=*/3e-3, /*gradient_scale=*/1);
+    optimizer.zero_gradients();
+  }
+  model.eval();
+  EXPECT_LT(loss_on(*data.validation, 0, held_out).item<double>(), 0.6 * before);
+}
+
+TEST(WordTransformer, KnowsTheWordsOfTheSentences) {
+  EXPECT_EQ(WordTransformerConfig().vocabulary, sentence_vocabulary().size());
+}
+
+TEST(WordTransformer, RefusesWhatDoesNotFit) {
+  WordTransformer model(kFewWords);
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               model.forward(torch::zeros({1, 9}, torch::kLong));
+                             }),
+                             "word_transformer: 9 words are more than its context of 8"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { model.forward(torch::zeros({4}, torch::kLong)); }),
+                     "word_transformer: input 4 is not (B, T) words"));
+  EXPECT_TRUE(test::contains(test::error_of([] { WordTransformer({.dim = 30, .heads = 4}); }),
+                             "dim 30 is not a multiple of heads 4"));
+}
+
+}  // namespace vitrine

@@ -1,0 +1,76 @@
+#include "vitrine/data/waves.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/random.h"
+#include "vitrine/data/tensor_batches.h"
+
+namespace vitrine {
+namespace {
+
+constexpr uint64_t kWaveKey = 0x77617665;  // apart from the keys of examples and epochs
+
+std::unique_ptr<BatchSource> wave_part(const WaveOptions& o, uint64_t seed, Part part,
+                                       int64_t count) {
+  auto inputs = torch::empty({count, o.length}), targets = torch::empty({count});
+  auto* in = inputs.data_ptr<float>();
+  auto* target = targets.data_ptr<float>();
+  for (int64_t i = 0; i < count; ++i) {
+    Random random{seed, kWaveKey, static_cast<uint64_t>(part), static_cast<uint64_t>(i)};
+    const double amplitude = random.uniform(0.5, 1.5), frequency = random.uniform(0.2, 1.0),
+                 phase = random.uniform(0, 2 * std::numbers::pi);
+    const auto value = [&](int64_t t) {
+      return amplitude * std::sin(frequency * static_cast<double>(t) + phase);
+    };
+    for (int64_t t = 0; t < o.length; ++t)
+      *in++ = static_cast<float>(value(t) + (o.noise > 0 ? o.noise * random.normal() : 0));
+    *target++ = static_cast<float>(value(o.length));
+  }
+  return std::make_unique<TensorBatches>(inputs, targets);
+}
+
+Splits open_waves(const DataConfig& config, uint64_t seed) {
+  WaveOptions options{.length = config.length};
+  if (config.limit > 0) options.train = std::min(options.train, config.limit);
+  return waves(options, seed);
+}
+
+}  // namespace
+
+void WaveOptions::validate() const {
+  check(length >= 2, "waves: length {} is too short to tell how a wave goes on; take at least 2",
+        length);
+  check(train > 0 && validation > 0 && test > 0,
+        "waves: train {}, validation {} and test {} must be positive", train, validation, test);
+  check(noise >= 0, "waves: noise {} is negative", noise);
+}
+
+Splits waves(const WaveOptions& options, uint64_t seed) {
+  options.validate();
+  Splits splits;
+  splits.task = Task::NextValue;
+  splits.train = wave_part(options, seed, Part::Train, options.train);
+  splits.validation = wave_part(options, seed, Part::Validation, options.validation);
+  splits.test = wave_part(options, seed, Part::Test, options.test);
+  return splits;
+}
+
+DatasetEntry waves_entry() {
+  return {.summary = "random sine waves, the next value to be told; nothing to fetch",
+          .traits =
+              [](const DataConfig&) {
+                return DatasetTraits{.image = 1, .channels = 1, .mean = {0}, .std = {1}};
+              },
+          .open = nullptr,
+          .fetch =
+              [](const DataConfig&, const std::string&) {
+                return std::string("waves: made on the fly, nothing to fetch");
+              },
+          .batches = open_waves};
+}
+
+}  // namespace vitrine

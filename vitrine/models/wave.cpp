@@ -1,0 +1,126 @@
+#include "vitrine/models/wave.h"
+
+#include "vitrine/core/error.h"
+#include "vitrine/nn/initialise.h"
+#include "vitrine/ops/layer_norm.h"
+
+namespace vitrine {
+namespace {
+
+constexpr int64_t kExampleLength = 20;
+
+void check_values(const torch::Tensor& values) {
+  check(values.dim() == 2 && values.size(1) > 0, "wave: input {} is not (B, T) values",
+        fmt::join(values.sizes(), "x"));
+}
+
+}  // namespace
+
+void WaveTransformerConfig::visit(Fields& f) {
+  f("length", length, "most values of a sequence (any number without a table of positions)");
+  f("dim", dim, "width of a token");
+  f("heads", heads, "attention heads; must divide dim");
+  f("hidden", hidden, "width inside the feed-forward");
+  f("layers", layers, "encoder blocks");
+  f("positions", positions, positions_names(), "how tokens know their place");
+  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
+  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+}
+
+void WaveTransformerConfig::validate() const {
+  check(length > 0 && dim > 0 && hidden > 0 && layers > 0,
+        "wave_transformer: length {}, dim {}, hidden {} and layers {} must be positive", length,
+        dim, hidden, layers);
+  check(heads > 0 && dim % heads == 0,
+        "wave_transformer: dim {} is not a multiple of heads {}; choose heads that divide it", dim,
+        heads);
+}
+
+WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
+  config.validate();
+  embed = register_module("embed", torch::nn::Linear(1, config.dim));
+  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
+                                               .kind = config.positions,
+                                               .rows = 1,
+                                               .columns = config.length,
+                                               .prefix = 0,
+                                               .dim = config.dim,
+                                           }));
+  const bool relative = config.positions == Positions::Relative;
+  const EncoderBlockConfig block = {.dim = config.dim,
+                                    .heads = config.heads,
+                                    .hidden = config.hidden,
+                                    .activation = config.activation,
+                                    .norm = config.norm,
+                                    .relative = relative ? config.length - 1 : 0};
+  blocks = register_module("blocks", encoder_blocks(block, config.layers));
+  if (config.norm == NormPlace::Pre)
+    norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
+  head = register_module("head", torch::nn::Linear(config.dim, 1));
+  initialise_transformer(*this);
+}
+
+torch::Tensor WaveTransformer::forward(const torch::Tensor& values) {
+  check_values(values);
+  check(values.size(1) <= config.length || !position_table().defined(),
+        "wave_transformer: a sequence of {} values is longer than length {}; set model.length",
+        values.size(1), config.length);
+  auto tokens = positions(embed(values.unsqueeze(2)));  // (B, T, C)
+  tokens = run_blocks(blocks, tokens, recompute_blocks);
+  auto last = tokens.select(1, -1);  // (B, C)
+  if (norm) last = layer_norm(last, norm);
+  return head(last).squeeze(1);
+}
+
+torch::Tensor WaveTransformer::example_input(int64_t batch) const {
+  return torch::randn({batch, config.length});
+}
+
+const Choices<Cell>& cell_names() {
+  static const Choices<Cell> names = {{"rnn", Cell::Rnn}, {"lstm", Cell::Lstm}, {"gru", Cell::Gru}};
+  return names;
+}
+
+void WaveRnnConfig::visit(Fields& f) {
+  f("cell", cell, cell_names(), "the recurrent layer");
+  f("hidden", hidden, "width of the state");
+}
+
+void WaveRnnConfig::validate() const {
+  check(hidden > 0, "wave_rnn: hidden {} must be positive", hidden);
+}
+
+WaveRnn::WaveRnn(const WaveRnnConfig& c) : config(c) {
+  config.validate();
+  const auto H = config.hidden;
+  switch (config.cell) {
+    case Cell::Rnn:
+      rnn = register_module("rnn", torch::nn::RNN(torch::nn::RNNOptions(1, H).batch_first(true)));
+      break;
+    case Cell::Lstm:
+      lstm =
+          register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(1, H).batch_first(true)));
+      break;
+    case Cell::Gru:
+      gru = register_module("gru", torch::nn::GRU(torch::nn::GRUOptions(1, H).batch_first(true)));
+      break;
+  }
+  head = register_module("head", torch::nn::Linear(H, 1));
+}
+
+torch::Tensor WaveRnn::states(const torch::Tensor& x) {
+  if (rnn) return std::get<0>(rnn->forward(x));
+  return lstm ? std::get<0>(lstm->forward(x)) : std::get<0>(gru->forward(x));
+}
+
+torch::Tensor WaveRnn::forward(const torch::Tensor& values) {
+  check_values(values);
+  const auto last = states(values.unsqueeze(2)).select(1, -1);  // (B, hidden)
+  return head(last).squeeze(1);
+}
+
+torch::Tensor WaveRnn::example_input(int64_t batch) const {
+  return torch::randn({batch, kExampleLength});
+}
+
+}  // namespace vitrine

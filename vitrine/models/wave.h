@@ -1,0 +1,76 @@
+#pragma once
+
+// Networks that tell how a wave goes on: (B, T) values -> (B) next values. One looks at all values
+// at once by attention and answers from the last place; the other reads them one after the other
+// and answers from its last state.
+
+#include "vitrine/core/fields.h"
+#include "vitrine/models/model.h"
+#include "vitrine/nn/encoder_block.h"
+#include "vitrine/nn/positions.h"
+
+namespace vitrine {
+
+struct WaveTransformerConfig {
+  int64_t length = 20;  // values that the positions reach over
+  int64_t dim = 32;
+  int64_t heads = 4;
+  int64_t hidden = 128;
+  int64_t layers = 1;
+  Positions positions = Positions::Sinusoidal;
+  NormPlace norm = NormPlace::Pre;
+  Activation activation = Activation::Gelu;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// Each value becomes a token; encoder blocks; the last token tells the next value.
+class WaveTransformer : public Model {
+ public:
+  explicit WaveTransformer(const WaveTransformerConfig& c);
+  torch::Tensor forward(const torch::Tensor& values) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  Task task() const override { return Task::NextValue; }
+  torch::Tensor position_table() const override { return positions->table(); }
+
+  const WaveTransformerConfig config;
+  torch::nn::Linear embed{nullptr};
+  PositionEmbedding positions{nullptr};
+  torch::nn::ModuleList blocks{nullptr};
+  torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
+  torch::nn::Linear head{nullptr};
+};
+
+enum class Cell { Rnn, Lstm, Gru };
+const Choices<Cell>& cell_names();
+
+struct WaveRnnConfig {
+  Cell cell = Cell::Rnn;
+  int64_t hidden = 64;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// A recurrent layer of torch's; its last state tells the next value. Takes sequences of any
+/// length.
+class WaveRnn : public Model {
+ public:
+  explicit WaveRnn(const WaveRnnConfig& c);
+  torch::Tensor forward(const torch::Tensor& values) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  Task task() const override { return Task::NextValue; }
+
+  const WaveRnnConfig config;
+  torch::nn::RNN rnn{nullptr};    // with Cell::Rnn only
+  torch::nn::LSTM lstm{nullptr};  // with Cell::Lstm only
+  torch::nn::GRU gru{nullptr};    // with Cell::Gru only
+  torch::nn::Linear head{nullptr};
+
+ private:
+  /// The state after each value: (B, T, 1) -> (B, T, hidden).
+  torch::Tensor states(const torch::Tensor& x);
+};
+
+}  // namespace vitrine

@@ -1,0 +1,72 @@
+#include "vitrine/models/word_transformer.h"
+
+#include "vitrine/core/checks.h"
+#include "vitrine/nn/initialise.h"
+#include "vitrine/ops/dropout.h"
+#include "vitrine/ops/layer_norm.h"
+
+namespace vitrine {
+
+void WordTransformerConfig::visit(Fields& f) {
+  f("vocabulary", vocabulary, "words that are told apart");
+  f("context", context, "most words of a sentence, with the start");
+  f("dim", dim, "width of a token");
+  f("heads", heads, "attention heads; must divide dim");
+  f("hidden", hidden, "width inside the feed-forward");
+  f("layers", layers, "encoder blocks");
+  f("positions", positions, positions_names(), "how tokens know their place");
+  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+}
+
+void WordTransformerConfig::validate() const {
+  check(vocabulary > 0 && context > 0 && dim > 0 && hidden > 0 && layers > 0,
+        "word_transformer: vocabulary {}, context {}, dim {}, hidden {} and layers {} must be "
+        "positive",
+        vocabulary, context, dim, hidden, layers);
+  check(heads > 0 && dim % heads == 0,
+        "word_transformer: dim {} is not a multiple of heads {}; choose heads that divide it", dim,
+        heads);
+  check_share("word_transformer", "dropout", dropout);
+}
+
+WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
+  config.validate();
+  embedding = register_module("embedding", torch::nn::Embedding(config.vocabulary, config.dim));
+  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
+                                               .kind = config.positions,
+                                               .rows = 1,
+                                               .columns = config.context,
+                                               .prefix = 0,
+                                               .dim = config.dim,
+                                           }));
+  const bool relative = config.positions == Positions::Relative;
+  const EncoderBlockConfig block = {.dim = config.dim,
+                                    .heads = config.heads,
+                                    .hidden = config.hidden,
+                                    .dropout = config.dropout,
+                                    .causal = true,
+                                    .relative = relative ? config.context - 1 : 0};
+  blocks = register_module("blocks", encoder_blocks(block, config.layers));
+  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
+  head = register_module("head", torch::nn::Linear(config.dim, config.vocabulary));
+  initialise_transformer(*this);
+  torch::nn::init::normal_(embedding->weight, /*mean=*/0, /*std=*/0.02);  // as learned positions
+}
+
+torch::Tensor WordTransformer::forward(const torch::Tensor& words) {
+  check(words.dim() == 2 && words.size(1) > 0, "word_transformer: input {} is not (B, T) words",
+        fmt::join(words.sizes(), "x"));
+  check(words.size(1) <= config.context,
+        "word_transformer: {} words are more than its context of {}; set model.context",
+        words.size(1), config.context);
+  auto tokens = positions(embedding(words));  // (B, T, C)
+  tokens = keyed_dropout(tokens, config.dropout, is_training());
+  tokens = layer_norm(run_blocks(blocks, tokens, recompute_blocks), norm);
+  return head(tokens);  // (B, T, N)
+}
+
+torch::Tensor WordTransformer::example_input(int64_t batch) const {
+  return torch::randint(config.vocabulary, {batch, config.context}, torch::kLong);
+}
+
+}  // namespace vitrine

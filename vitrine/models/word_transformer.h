@@ -1,0 +1,46 @@
+#pragma once
+
+// A small language model: Radford et al., "Improving Language Understanding by Generative
+// Pre-Training" (2018), with the norms before each part as in its successors. Every word sees
+// itself and those before it, and the next word is told at each place. Not as there: words instead
+// of pieces of words, an output layer of its own, far fewer numbers.
+
+#include "vitrine/core/fields.h"
+#include "vitrine/models/model.h"
+#include "vitrine/nn/encoder_block.h"
+#include "vitrine/nn/positions.h"
+
+namespace vitrine {
+
+struct WordTransformerConfig {
+  int64_t vocabulary = 419;  // that of data set `sentences`
+  int64_t context = 16;      // most words of a sentence, with the start
+  int64_t dim = 64;
+  int64_t heads = 4;
+  int64_t hidden = 256;
+  int64_t layers = 2;
+  Positions positions = Positions::Learned;
+  double dropout = 0.1;
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// (B, T) words -> (B, T, vocabulary) scores of the word that comes after each.
+class WordTransformer : public Model {
+ public:
+  explicit WordTransformer(const WordTransformerConfig& c);
+  torch::Tensor forward(const torch::Tensor& words) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  Task task() const override { return Task::NextToken; }
+  torch::Tensor position_table() const override { return positions->table(); }
+
+  const WordTransformerConfig config;
+  torch::nn::Embedding embedding{nullptr};
+  PositionEmbedding positions{nullptr};
+  torch::nn::ModuleList blocks{nullptr};
+  torch::nn::LayerNorm norm{nullptr};
+  torch::nn::Linear head{nullptr};
+};
+
+}  // namespace vitrine
