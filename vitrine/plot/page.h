@@ -19,6 +19,13 @@ struct PageFigure {
   std::string png{};  // what `figure.render("png")` gave, where that is at hand
 };
 
+/// Words and numbers in columns.
+struct Table {
+  std::string title{};
+  std::vector<std::string> header{};
+  std::vector<std::vector<std::string>> rows{};
+};
+
 /// One HTML page that needs nothing but itself: style and figures are inside. All text is shown
 /// as it is given.
 class Page {

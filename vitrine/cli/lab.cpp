@@ -1,0 +1,124 @@
+#include "vitrine/labs/lab.h"
+
+#include <memory>
+
+#include "vitrine/cli/commands.h"
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
+#include "vitrine/labs/index.h"
+#include "vitrine/labs/quiz.h"
+#include "vitrine/ops/runtime.h"
+
+namespace vitrine::cli {
+namespace {
+
+using labs::Lab;
+using labs::Words;
+
+struct LabCommandOptions {
+  std::string what;
+  std::vector<std::string> rest;
+  std::string language = Words::default_language();
+  std::string out;
+  int64_t seed = 1;
+  bool smoke = false;
+
+  fs::path folder() const { return out.empty() ? fs::path("labs") / language : fs::path(out); }
+};
+
+const Lab& asked_exercise(const LabCommandOptions& o) {
+  check(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
+        fmt::join(labs::exercises().names(), ", "));
+  const auto& exercise = labs::exercises().get(o.rest.front());
+  check(o.rest.size() == 1 || o.rest.front() == "sentence",
+        "lab exercise {}: takes no text, but '{}' was given; only sentence does", o.rest.front(),
+        o.rest.back());
+  return exercise;
+}
+
+/// The labs that the command line names; an unknown name throws and prints the known ones.
+std::vector<Lab> asked_labs(const LabCommandOptions& o) {
+  if (o.what == "exercise") return {asked_exercise(o)};
+  std::vector<Lab> all;
+  for (const auto& [name, lab] : labs::labs()) {
+    if (o.what == name) return {lab};
+    all.push_back(lab);
+  }
+  auto known = labs::labs().names();
+  known.insert(known.end(), {"all", "exercise", "quiz"});
+  check(o.what == "all", "lab '{}' is not known{} (known: {})", o.what, did_you_mean(o.what, known),
+        fmt::join(known, ", "));
+  return all;
+}
+
+/// Teaches one lab; its page and the index appear when it is through.
+void teach_lab(const Lab& lab, const Words& words, const LabCommandOptions& o, Streams s) {
+  labs::LabOptions options{
+      .seed = static_cast<uint64_t>(o.seed), .smoke = o.smoke, .folder = o.folder()};
+  if (o.rest.size() > 1) options.sentences.assign(o.rest.begin() + 1, o.rest.end());
+  labs::Lesson lesson(words, lab.topic, o.folder(), s.out);
+  lab.teach(lesson, options);
+  const auto page = lesson.save();
+  const auto index = labs::write_index(words, o.folder());
+  s.out << words.fill("frame.pages", fmt::arg("page", page.string()),
+                      fmt::arg("index", index.string()))
+        << "\n\n"
+        << std::flush;
+}
+
+int run_labs(const LabCommandOptions& o, const Words& words, Streams s) {
+  const auto chosen = asked_labs(o);
+  set_up_runtime(/*threads=*/0);
+  if (chosen.size() > 1) catch_interrupts();
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (i > 0 && interrupted()) {
+      s.err << fmt::format("interrupted after {} of {} labs\n", i, chosen.size());
+      return 1;
+    }
+    teach_lab(chosen[i], words, o, s);
+  }
+  return 0;
+}
+
+int run_lab(const LabCommandOptions& o, Streams s) {
+  check(o.what == "exercise" || o.rest.empty(),
+        "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
+        fmt::join(o.rest, " "));
+  const Words words(o.language);
+  if (o.what != "quiz") return run_labs(o, words, s);
+  labs::hold_quiz(words, std::cin, s.out);
+  return 0;
+}
+
+}  // namespace
+
+Command lab_command() {
+  return {
+      "lab", "learn how attention works: five labs, exercises and a quiz", [](CLI::App& app) {
+        const auto o = std::make_shared<LabCommandOptions>();
+        app.add_option(
+               "what", o->what,
+               fmt::format("{}, all, exercise or quiz", fmt::join(labs::labs().names(), ", ")))
+            ->required();
+        app.add_option("rest", o->rest,
+                       fmt::format("which exercise: {}; behind sentence any texts",
+                                   fmt::join(labs::exercises().names(), ", ")));
+        app.add_option("--lang", o->language,
+                       fmt::format("language: {}; default from the environment",
+                                   fmt::join(Words::languages(), ", ")))
+            ->capture_default_str();
+        app.add_option("--out", o->out, "where pages and figures go; default labs/LANGUAGE");
+        app.add_option("--seed", o->seed, "of all random numbers")
+            ->check(CLI::NonNegativeNumber)
+            ->capture_default_str();
+        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
+        app.footer(
+            "vitrine lab 1 --lang ko\nvitrine lab exercise sentence \"The cat sat on the mat\"\n"
+            "vitrine lab quiz\n\nA lab explains itself on stdout as it runs and leaves its "
+            "figures, "
+            "a page of its own and index.html.");
+        return [o](Streams s) { return run_lab(*o, s); };
+      }};
+}
+
+}  // namespace vitrine::cli

@@ -1,0 +1,227 @@
+#include "vitrine/labs/block_training.h"
+
+#include <torch/torch.h>
+
+#include <numeric>
+
+#include "vitrine/core/progress.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/data/waves.h"
+#include "vitrine/labs/block_heads.h"
+#include "vitrine/labs/training.h"
+#include "vitrine/models/model.h"
+#include "vitrine/nn/attention_capture.h"
+#include "vitrine/train/config.h"
+#include "vitrine/train/trainer.h"
+
+namespace vitrine::labs {
+namespace {
+
+constexpr int64_t kWaveBatch = 64;
+constexpr double kDeepRate = 3e-3, kUsualRate = 3e-3, kHighRate = 3e-2;
+
+struct BlockSizes {
+  int64_t seeds, epochs, warmup_epochs, layers, train, test;
+};
+
+BlockSizes deep_sizes(bool smoke) {
+  if (smoke)
+    return {.seeds = 1, .epochs = 2, .warmup_epochs = 1, .layers = 2, .train = 128, .test = 64};
+  return {.seeds = 2, .epochs = 12, .warmup_epochs = 5, .layers = 6, .train = 1024, .test = 512};
+}
+
+BlockSizes activation_sizes(bool smoke) {
+  if (smoke)
+    return {.seeds = 1, .epochs = 1, .warmup_epochs = 0, .layers = 1, .train = 128, .test = 64};
+  return {.seeds = 2, .epochs = 10, .warmup_epochs = 0, .layers = 1, .train = 2048, .test = 512};
+}
+
+Splits block_waves(const BlockSizes& sizes, uint64_t seed) {
+  return waves(
+      {.train = sizes.train, .validation = std::min<int64_t>(sizes.test, 256), .test = sizes.test},
+      seed);
+}
+
+struct BlockRecipe {
+  std::string name;
+  std::string place = "pre", activation = "gelu", schedule = "cosine";
+  double rate = kDeepRate;
+  int64_t warmup_epochs = 0;
+};
+
+Recipe recipe_of(const BlockRecipe& wish, const BlockSizes& sizes, uint64_t seed) {
+  Recipe recipe;
+  Settings::from_text(
+      fmt::format(
+          "name: {name}\n"
+          "seed: {seed}\n"
+          "model: {{name: wave_transformer, layers: {layers}, norm: {place}, activation: {act}}}\n"
+          "data: {{dataset: waves, batch: {batch}}}\n"
+          "train:\n"
+          "  epochs: {epochs}\n"
+          "  optimizer: {{kind: adam, lr: {rate}, weight_decay: 0}}\n"
+          "  schedule: {{kind: {schedule}, warmup_epochs: {warmup}}}\n",
+          fmt::arg("name", wish.name), fmt::arg("seed", seed), fmt::arg("layers", sizes.layers),
+          fmt::arg("place", wish.place), fmt::arg("act", wish.activation),
+          fmt::arg("batch", kWaveBatch), fmt::arg("epochs", sizes.epochs),
+          fmt::arg("rate", wish.rate), fmt::arg("schedule", wish.schedule),
+          fmt::arg("warmup", wish.warmup_epochs)),
+      "lab 4")
+      .read_into(recipe);
+  recipe.validate();
+  return recipe;
+}
+
+struct TrainedWave {
+  std::shared_ptr<Model> model;
+  LabRun run;
+};
+
+/// Trains wave networks and shows how many are done.
+class WaveTrainer {
+ public:
+  WaveTrainer(const BlockSizes& sizes, const LabOptions& options, Progress& progress)
+      : data(block_waves(sizes, options.seed)),
+        sizes_(sizes),
+        options_(options),
+        progress_(progress) {}
+
+  /// One network per seed.
+  std::vector<TrainedWave> train(const BlockRecipe& wish) {
+    std::vector<TrainedWave> all;
+    for (int64_t i = 0; i < sizes_.seeds; ++i) {
+      const auto recipe = recipe_of(wish, sizes_, options_.seed + i);
+      const auto model = build_for_training(recipe, data);
+      const auto folder = options_.folder / "runs" / fmt::format("{}-{}", recipe.name, recipe.seed);
+      all.push_back({model, train_in_lab(recipe, model, data, folder)});
+      progress_.update(++done_, wish.name);
+    }
+    return all;
+  }
+
+  const Splits data;
+
+ private:
+  const BlockSizes sizes_;
+  const LabOptions& options_;
+  Progress& progress_;
+  int64_t done_ = 0;
+};
+
+RunSummary test_errors(const std::vector<TrainedWave>& runs) {
+  std::vector<double> errors;
+  for (const auto& trained : runs) errors.push_back(trained.run.test);
+  return summary_of_runs(errors);
+}
+
+Batch all_of(const BatchSource& source) {
+  std::vector<int64_t> indices(source.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return source.load(indices, /*epoch=*/-1);
+}
+
+/// The runs' validation errors, epoch by epoch.
+std::vector<RunSummary> validation_errors(const std::vector<TrainedWave>& runs) {
+  std::vector<RunSummary> points;
+  for (size_t epoch = 0; epoch < runs.front().run.validation_curve.size(); ++epoch) {
+    std::vector<double> values;
+    for (const auto& trained : runs) values.push_back(trained.run.validation_curve[epoch]);
+    points.push_back(summary_of_runs(values));
+  }
+  return points;
+}
+
+/// The attention weights of each layer: (B, H, T, T).
+std::vector<torch::Tensor> captured_layers(Model& model, const torch::Tensor& inputs) {
+  const torch::NoGradGuard no_grad;
+  AttentionCapture capture;
+  model.forward(inputs);
+  return capture.layers;
+}
+
+/// Share of the hidden units of all feed-forward layers whose bias gets no gradient at all.
+double dead_share(Model& model, const Batch& batch) {
+  model.zero_grad();
+  torch::mse_loss(model.forward(batch.inputs), batch.targets).backward();
+  double dead = 0, units = 0;
+  for (const auto& parameter : model.named_parameters())
+    if (parameter.key().ends_with("fc1.bias")) {
+      dead += parameter->grad().eq(0).sum().item<double>();
+      units += static_cast<double>(parameter->numel());
+    }
+  return dead / units;
+}
+
+int64_t hidden_units(const Model& model) {
+  int64_t units = 0;
+  for (const auto& parameter : model.named_parameters())
+    if (parameter.key().ends_with("fc1.bias")) units += parameter->numel();
+  return units;
+}
+
+RunSummary dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
+  std::vector<double> shares;
+  for (const auto& trained : runs) shares.push_back(dead_share(*trained.model, batch));
+  return summary_of_runs(shares);
+}
+
+}  // namespace
+
+NormTrainings train_norm_places(const LabOptions& options, const std::string& label,
+                                const std::string& unit) {
+  const auto sizes = deep_sizes(options.smoke);
+  Progress progress(label, 4 * sizes.seeds, unit);
+  WaveTrainer trainer(sizes, options, progress);
+  const auto test = all_of(*trainer.data.test);
+  const auto steps_per_epoch = sizes.train / kWaveBatch;
+  NormTrainings result{.layers = sizes.layers,
+                       .seeds = sizes.seeds,
+                       .warmup_steps = sizes.warmup_epochs * steps_per_epoch,
+                       .total_steps = sizes.epochs * steps_per_epoch,
+                       .rate = kDeepRate,
+                       .constant = test.targets.var(/*unbiased=*/false).item<double>(),
+                       .middle_layer = sizes.layers / 2 + 1};
+  for (const bool warmup : {true, false})
+    for (const char* place : {"pre", "post"}) {
+      const auto runs = trainer.train({.name = fmt::format("{}{}", place, warmup ? "-warmup" : ""),
+                                       .place = place,
+                                       .schedule = "constant",
+                                       .warmup_epochs = warmup ? sizes.warmup_epochs : 0});
+      if (result.first_heads.empty()) {
+        const auto layers = captured_layers(*runs.front().model, test.inputs);
+        result.first_heads = head_maps(layers.front());
+        result.middle_heads = head_maps(layers[result.middle_layer - 1]);
+      }
+      auto steps = runs.front().run.epochs;
+      for (double& step : steps) step *= static_cast<double>(steps_per_epoch);
+      result.settings.push_back({.place = place,
+                                 .warmup = warmup,
+                                 .steps = std::move(steps),
+                                 .errors = validation_errors(runs),
+                                 .test = test_errors(runs)});
+    }
+  return result;
+}
+
+ActivationTrainings train_activations(const LabOptions& options, const std::string& label,
+                                      const std::string& unit) {
+  const auto sizes = activation_sizes(options.smoke);
+  Progress progress(label, 4 * sizes.seeds, unit);
+  WaveTrainer trainer(sizes, options, progress);
+  const auto test = all_of(*trainer.data.test);
+  ActivationTrainings result{.seeds = sizes.seeds, .epochs = sizes.epochs};
+  for (const double rate : {kUsualRate, kHighRate})
+    for (const char* activation : {"gelu", "relu"}) {
+      const auto runs = trainer.train({.name = fmt::format("{}-{:g}", activation, rate),
+                                       .activation = activation,
+                                       .rate = rate});
+      result.units = hidden_units(*runs.front().model);
+      result.settings.push_back({.activation = activation,
+                                 .rate = rate,
+                                 .test = test_errors(runs),
+                                 .dead = dead_shares(runs, test)});
+    }
+  return result;
+}
+
+}  // namespace vitrine::labs

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "vitrine/core/files.h"
+#include "vitrine/core/registry.h"
+#include "vitrine/labs/lesson.h"
+
+namespace vitrine::labs {
+
+struct LabOptions {
+  uint64_t seed = 1;
+  bool smoke = false;                    // sizes that only show whether all works
+  fs::path folder{};                     // for files beside the figures, such as training runs
+  std::vector<std::string> sentences{};  // of the exercise "sentence"
+};
+
+/// A lab or an exercise. `topic` is the first part of its texts' keys: "lab1", "heads".
+struct Lab {
+  std::string topic;
+  std::function<void(Lesson&, const LabOptions&)> teach;
+};
+
+/// The five labs, "1" .. "5".
+const Registry<Lab>& labs();
+/// "positions", "heads", "rnn", "sentence".
+const Registry<Lab>& exercises();
+
+void teach_basics(Lesson& lesson, const LabOptions& options);          // lab 1
+void teach_self_attention(Lesson& lesson, const LabOptions& options);  // lab 2
+void teach_positions(Lesson& lesson, const LabOptions& options);       // lab 3
+void teach_block(Lesson& lesson, const LabOptions& options);           // lab 4
+void teach_sequences(Lesson& lesson, const LabOptions& options);       // lab 5
+
+void practise_positions(Lesson& lesson, const LabOptions& options);
+void practise_heads(Lesson& lesson, const LabOptions& options);
+void practise_rnn(Lesson& lesson, const LabOptions& options);
+void practise_sentence(Lesson& lesson, const LabOptions& options);
+
+}  // namespace vitrine::labs

@@ -1,0 +1,145 @@
+#include "vitrine/labs/self_attention_numbers.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "vitrine/data/sentences.h"
+#include "vitrine/models/word_transformer.h"
+#include "vitrine/ops/layer_norm.h"
+
+namespace vitrine::labs {
+namespace {
+
+/// (rows, columns); what is hidden, -infinity, becomes NaN.
+plot::Matrix visible_matrix(const torch::Tensor& t) {
+  const auto values = t.to(torch::kDouble).masked_fill(t.isinf(), NAN).contiguous();
+  const auto* data = values.data_ptr<double>();
+  return {values.size(0), values.size(1), {data, data + values.numel()}};
+}
+
+/// The part of a row of attention weights that tells two heads apart: half the sum of differences.
+double row_distance(const plot::Matrix& a, const plot::Matrix& b, int64_t row) {
+  double sum = 0;
+  for (int64_t j = 0; j < a.columns; ++j) sum += std::abs(a.at(row, j) - b.at(row, j));
+  return sum / 2;
+}
+
+double heads_distance(const plot::Matrix& a, const plot::Matrix& b) {
+  double sum = 0;
+  for (int64_t i = 1; i < a.rows; ++i) sum += row_distance(a, b, i);
+  return sum / static_cast<double>(a.rows - 1);
+}
+
+/// What row `i` adds to the means over `rows` rows.
+void add_row(HeadView& view, const plot::Matrix& head, int64_t i, double rows) {
+  for (int64_t j = 0; j <= i; ++j) {
+    const double weight = head.at(i, j);
+    auto& share = j == i ? view.own : j == i - 1 ? view.before : j == 0 ? view.start : view.rest;
+    share += weight / rows;
+    if (weight > 0) view.entropy -= weight * std::log(weight) / std::log(i + 1) / rows;
+  }
+}
+
+HeadView view_of(const plot::Matrix& head) {
+  HeadView view;
+  for (int64_t i = 1; i < head.rows; ++i)
+    add_row(view, head, i, static_cast<double>(head.rows - 1));
+  return view;
+}
+
+/// The fields of a view, to take means of them.
+constexpr double HeadView::*kViewFields[] = {&HeadView::own, &HeadView::before, &HeadView::start,
+                                             &HeadView::rest, &HeadView::entropy};
+
+double variance_between(const std::vector<plot::Matrix>& heads, int64_t i, int64_t j) {
+  double sum = 0, squares = 0;
+  for (const auto& head : heads) {
+    sum += head.at(i, j);
+    squares += head.at(i, j) * head.at(i, j);
+  }
+  const auto n = static_cast<double>(heads.size());
+  return squares / n - (sum / n) * (sum / n);
+}
+
+}  // namespace
+
+SelfAttentionParts self_attention_parts(const SentenceModel& model, const std::string& sentence,
+                                        int64_t head) {
+  const torch::NoGradGuard no_grad;
+  auto& network = *model.network();
+  const auto block = std::dynamic_pointer_cast<EncoderBlockImpl>(network.blocks[0]);
+  auto& attention = block->attn;
+  const auto words = torch::tensor(sentence_vocabulary().ids(sentence)).unsqueeze(0);
+  const auto x = layer_norm(network.positions(network.embedding(words)), block->norm1);
+  const auto T = x.size(1), H = attention->config.heads, D = x.size(2) / H;
+
+  const auto packed = attention->qkv(x).view({1, T, 3, H, D});
+  const auto parts = packed.permute({2, 0, 3, 1, 4}).unbind();  // 3 x (1, H, T, D)
+  const auto &q = parts[0], &k = parts[1], &v = parts[2];
+  const auto later = torch::full({T, T}, -INFINITY).triu(1);
+  const auto scores = q.matmul(k.transpose(-2, -1)) / std::sqrt(D) + later;  // (1, H, T, T)
+  const auto weights = scores.softmax(-1);                                   // (1, H, T, T)
+  const auto heads = weights.matmul(v);                                      // (1, H, T, D)
+  const auto output = attention->proj(heads.transpose(1, 2).flatten(2));     // (1, T, C)
+
+  SelfAttentionParts result;
+  const auto add_shape = [&](const std::string& key, const torch::Tensor& t) {
+    result.shapes.push_back({key, t.sizes().vec()});
+  };
+  add_shape("input", x);
+  add_shape("projection", attention->qkv->weight);
+  add_shape("queries", q);
+  add_shape("keys", k);
+  add_shape("values", v);
+  add_shape("weights", weights);
+  add_shape("heads", heads);
+  add_shape("output", output);
+  result.queries = visible_matrix(q[0][head]);
+  result.keys = visible_matrix(k[0][head]);
+  result.values = visible_matrix(v[0][head]);
+  result.scores = visible_matrix(scores[0][head]);
+  result.weights = visible_matrix(weights[0][head] + later);
+  result.output = visible_matrix(heads[0][head]);
+  result.difference = (output - attention(x)).abs().max().item<double>();
+  return result;
+}
+
+HeadDiversity head_diversity(const std::vector<plot::Matrix>& heads) {
+  const auto T = heads.front().rows;
+  HeadDiversity result{.variance = {T, T, {}}};
+  int64_t visible = 0;
+  for (int64_t i = 0; i < T; ++i)
+    for (int64_t j = 0; j < T; ++j) {
+      const bool seen = j <= i;
+      const double variance = variance_between(heads, i, j);
+      result.variance.values.push_back(seen ? variance : NAN);
+      if (!seen || i == 0) continue;
+      result.mean_variance += variance;
+      ++visible;
+    }
+  result.mean_variance /= static_cast<double>(visible);
+  int64_t pairs = 0;
+  for (size_t a = 0; a < heads.size(); ++a) {
+    result.heads.push_back(view_of(heads[a]));
+    for (size_t b = a + 1; b < heads.size(); ++b, ++pairs)
+      result.mean_distance += heads_distance(heads[a], heads[b]);
+  }
+  if (pairs > 0) result.mean_distance /= static_cast<double>(pairs);
+  return result;
+}
+
+HeadDiversity mean_diversity(const std::vector<SentenceAttention>& sentences, size_t layer) {
+  const auto n = static_cast<double>(sentences.size());
+  HeadDiversity mean{.heads = std::vector<HeadView>(sentences.front().layers[layer].size())};
+  for (const auto& sentence : sentences) {
+    const auto one = head_diversity(sentence.layers[layer]);
+    mean.mean_variance += one.mean_variance / n;
+    mean.mean_distance += one.mean_distance / n;
+    for (size_t h = 0; h < mean.heads.size(); ++h)
+      for (const auto field : kViewFields) mean.heads[h].*field += one.heads[h].*field / n;
+  }
+  return mean;
+}
+
+}  // namespace vitrine::labs

@@ -1,0 +1,120 @@
+#include "vitrine/labs/sentence_model.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "vitrine/core/error.h"
+#include "vitrine/data/batch.h"
+#include "vitrine/data/sentences.h"
+#include "vitrine/labs/training.h"
+#include "vitrine/models/word_transformer.h"
+#include "vitrine/nn/attention_capture.h"
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/trainer.h"
+
+namespace vitrine::labs {
+namespace {
+
+Recipe sentence_recipe(const LabOptions& options) {
+  Recipe recipe;
+  recipe.name = "sentences";
+  recipe.seed = static_cast<int64_t>(options.seed);
+  recipe.model = ModelChoice("word_transformer");
+  recipe.data.dataset = "sentences";
+  recipe.data.length = kMostWords + 1;  // and the start
+  recipe.data.batch = 32;
+  recipe.train.epochs = options.smoke ? 1 : 15;
+  recipe.train.optimizer.lr = 3e-3;
+  recipe.train.schedule.warmup_epochs = options.smoke ? 0 : 1;
+  recipe.train.clip = 1;
+  recipe.validate();
+  return recipe;
+}
+
+std::shared_ptr<WordTransformer> build_sentence_model(const Recipe& recipe, const Splits& data) {
+  auto model = std::dynamic_pointer_cast<WordTransformer>(build_for_training(recipe, data));
+  model->eval();
+  return model;
+}
+
+/// The sentences of a part as texts, word by word.
+std::vector<std::string> part_sentences(const BatchSource& part) {
+  std::vector<int64_t> all(part.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto batch = part.load(all, /*epoch=*/-1);
+  const auto inputs = batch.inputs.accessor<int64_t, 2>();
+  const auto targets = batch.targets.accessor<int64_t, 2>();
+  std::vector<std::string> sentences;
+  for (const auto i : all) {
+    std::string sentence;
+    for (int64_t t = 1; t < inputs.size(1) && targets[i][t] != kNotCounted; ++t)
+      sentence += (t > 1 ? " " : "") + sentence_vocabulary().word(inputs[i][t]);
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+plot::Matrix head_matrix(const torch::Tensor& weights) {
+  const auto values = weights.to(torch::kDouble).contiguous();
+  const auto* data = values.data_ptr<double>();
+  return {values.size(0), values.size(1), {data, data + values.numel()}};
+}
+
+SentenceAttention read_with(WordTransformer& model, const std::string& sentence) {
+  check_sentence(sentence);
+  const auto& vocabulary = sentence_vocabulary();
+  SentenceAttention result{.tokens = {vocabulary.word(Vocabulary::kStart)}};
+  for (const auto& word : Vocabulary::split(sentence)) {
+    result.tokens.push_back(word);
+    if (vocabulary.id(word) == Vocabulary::kUnknown) result.unknown.push_back(word);
+  }
+  const torch::NoGradGuard no_grad;
+  AttentionCapture capture;
+  model.forward(torch::tensor(vocabulary.ids(sentence)).unsqueeze(0));
+  for (const auto& layer : capture.layers) {
+    auto& heads = result.layers.emplace_back();
+    for (const auto& weights : layer[0].unbind()) heads.push_back(head_matrix(weights));
+  }
+  return result;
+}
+
+}  // namespace
+
+void check_sentence(const std::string& sentence) {
+  const auto words = static_cast<int64_t>(Vocabulary::split(sentence).size());
+  check(words > 0, "sentence: '{}' has no words; give a text in quotation marks", sentence);
+  check(words <= kMostWords,
+        "sentence: '{}' has {} words and signs of punctuation, but the model reads at most {}; "
+        "shorten it",
+        sentence, words, kMostWords);
+}
+
+SentenceModel::SentenceModel(const LabOptions& options) {
+  const auto recipe = sentence_recipe(options);
+  const auto data = sentences(recipe.data, options.seed);
+  untrained_ = build_sentence_model(recipe, data);
+  trained_ = build_sentence_model(recipe, data);  // the same weights, by the recipe's seed
+  held_out_ = part_sentences(*data.test);
+  const auto objective = make_objective(data.task, /*label_smoothing=*/0);
+  const auto before = evaluate(*untrained_, *data.test, *objective, {.label = "test"});
+  const auto run = train_in_lab(recipe, trained_, data, options.folder / "runs" / "sentences");
+  training_ = {.sentences = data.train->size(),
+               .vocabulary = sentence_vocabulary().size(),
+               .parameters = 0,
+               .seconds = run.seconds,
+               .untrained_perplexity = std::exp(before.loss()),
+               .perplexity = std::exp(run.test)};
+  for (const auto& p : trained_->parameters()) training_.parameters += p.numel();
+}
+
+SentenceAttention SentenceModel::read(const std::string& sentence) const {
+  return read_with(*trained_, sentence);
+}
+
+SentenceAttention SentenceModel::read_untrained(const std::string& sentence) const {
+  return read_with(*untrained_, sentence);
+}
+
+}  // namespace vitrine::labs

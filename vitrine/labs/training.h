@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "vitrine/core/files.h"
+
+namespace vitrine {
+class Model;
+struct Recipe;
+struct Splits;
+}  // namespace vitrine
+
+namespace vitrine::labs {
+
+/// What a training run of a lab came to. "Score" is the metric that the task watches: "mse" of
+/// waves, "loss" of sentences.
+struct LabRun {
+  double test = 0;        // score of the best checkpoint on the test part
+  double validation = 0;  // the same on the validation part
+  double seconds = 0;     // of training
+  // Per evaluated epoch.
+  std::vector<double> epochs{}, train_loss{}, validation_curve{};
+};
+
+/// Trains in the run folder `folder`, in place of a run that is there, and tests the best
+/// checkpoint, whose weights the model keeps, in evaluation mode. Throws if the user interrupts it.
+LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Splits& data,
+                    const fs::path& folder);
+
+}  // namespace vitrine::labs
