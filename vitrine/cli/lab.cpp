@@ -68,7 +68,7 @@ void teach_lab(const Lab& lab, const Words& words, const LabCommandOptions& o, S
 
 int run_labs(const LabCommandOptions& o, const Words& words, Streams s) {
   const auto chosen = asked_labs(o);
-  set_up_runtime(/*threads=*/0);
+  set_up_runtime(/*threads=*/1);  // networks this small gain nothing from more
   if (chosen.size() > 1) catch_interrupts();
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (i > 0 && interrupted()) {

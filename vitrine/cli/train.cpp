@@ -31,13 +31,15 @@ struct TrainOptions {
 
 /// Scores the best checkpoint on the test part and leaves the report in the run folder.
 MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Splits& data,
-                      const torch::Device& device, Streams s) {
+                      const torch::Device& device, TrainEnd end, Streams s) {
   const auto [model, info] = load_checkpoint(folder.best());
   model->to(device);
-  const EvaluateOptions options{.batch = recipe.data.batch,
-                                .workers = recipe.data.workers,
-                                .device = device,
-                                .label = "test"};
+  const EvaluateOptions options{
+      .batch = recipe.data.batch,
+      .workers = recipe.data.workers,
+      .device = device,
+      .label = "test",
+      .most_seconds = end == TrainEnd::OverBudget ? evaluation_budget(recipe.train) : 0};
   const auto objective = make_objective(data.task, /*label_smoothing=*/0);
   Averages averages;
   if (data.task == Task::Classes) {
@@ -50,8 +52,12 @@ MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Split
   const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
                          scores_of(averages, *objective)};
   MetricsFile(folder.metrics(), /*keep_bytes=*/-1).add(line);
-  s.err << fmt::format("test {} with the weights of epoch {}\n",
-                       scores_text(line.values, objective->watched()), info.epoch);
+  s.err << fmt::format(
+      "test {} with the weights of epoch {}{}\n", scores_text(line.values, objective->watched()),
+      info.epoch,
+      averages.counted() < data.test->size()
+          ? fmt::format(", on {} of {} examples", averages.counted(), data.test->size())
+          : "");
   return line;
 }
 
@@ -105,7 +111,7 @@ int train_in(const RunFolder& folder, const Recipe& recipe, const TrainOptions& 
   const auto end = end_words(result.end);
   s.err << fmt::format("{} after {} epochs, {} steps, {}\n", end.text, result.epochs, result.steps,
                        duration_text(result.seconds));
-  const auto test = test_best(folder, recipe, data, open_device(o.device), s);
+  const auto test = test_best(folder, recipe, data, open_device(o.device), result.end, s);
   record(test);
   const bool counts_right = objective->watched() == "accuracy";
   write_run_outcome(folder.result(),

@@ -16,6 +16,7 @@ using plot::Stroke;
 
 // Sizes at which a heat map of 64 rows can name every eighth of them.
 constexpr double kLargeMap = 448, kSmallMap = 256;
+constexpr double kOutputReach = 2.5;  // outputs are normed: few lie beyond
 constexpr int64_t kNamedEvery = 8, kShownChannels = 8;
 
 /// Names for every eighth of the numbers from 0.
@@ -78,8 +79,11 @@ HeatMap outputs_map(const Lesson& lesson, const std::string& title, const Matrix
           .column_names = channels,
           .x_label = lesson.word("axis.output_channel"),
           .colors = ColorMap::BlueRed,
+          .low = -kOutputReach,
+          .high = kOutputReach,
           .annotate = true,
           .decimals = 1,
+          .color_bar = false,
           .size = 300};
 }
 
@@ -187,10 +191,7 @@ Figure relative_figure(const Lesson& lesson, const Similarity& similarity,
 Figure position_effect_figure(const Lesson& lesson, const std::vector<OrderEffect>& effects,
                               const std::vector<std::string>& words,
                               const TrainedPositions& trained) {
-  Figure figure{.title = lesson.word("effect.figure"),
-                .columns = 3,
-                .shared_colors = true,
-                .color_label = lesson.word("axis.value")};
+  Figure figure{.title = lesson.word("effect.figure"), .columns = 3};
   for (const size_t i : {0, 1}) {
     const auto kind = lesson.word("short." + effects[i].kind);
     const auto panel = [&](const std::string& sentence, const Matrix& outputs) {

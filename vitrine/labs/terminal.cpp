@@ -58,11 +58,6 @@ std::string spaces(int64_t count) {
   return std::string(static_cast<size_t>(std::max<int64_t>(count, 0)), ' ');
 }
 
-bool is_number_cell(const std::string& cell) {
-  return cell.find_first_of("0123456789") != std::string::npos &&
-         cell.find_first_not_of("0123456789.,+-eE% ±") == std::string::npos;
-}
-
 struct Column {
   int64_t width = 0;
   bool numbers = false;
@@ -74,7 +69,7 @@ std::vector<Column> columns_of(const plot::Table& table) {
     Column column{.width = display_width(table.header[c]), .numbers = !table.rows.empty()};
     for (const auto& row : table.rows) {
       column.width = std::max(column.width, display_width(row.at(c)));
-      column.numbers = column.numbers && is_number_cell(row.at(c));
+      column.numbers = column.numbers && plot::is_number_cell(row.at(c));
     }
     columns.push_back(column);
   }

@@ -26,9 +26,12 @@ LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Sp
     run.train_loss.push_back(line.value("train_loss"));
     run.validation_curve.push_back(score);
   };
-  const auto result = train(
-      {.recipe = recipe, .folder = run_folder, .objective = *objective, .on_metrics = note_epoch},
-      model, data);
+  const auto result = train({.recipe = recipe,
+                             .folder = run_folder,
+                             .objective = *objective,
+                             .show_progress = false,  // the lab has its own, over all its runs
+                             .on_metrics = note_epoch},
+                            model, data);
   check(result.end != TrainEnd::Interrupted, "lab: interrupted while it trained {}", recipe.name);
   run.validation = result.best;
   run.seconds = result.seconds;

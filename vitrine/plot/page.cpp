@@ -77,11 +77,6 @@ std::string inline_svg(std::string svg, const std::string& prefix) {
   return svg;
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.find_first_of("0123456789") != std::string::npos &&
-         text.find_first_not_of("0123456789.,+-eE% ±") == std::string::npos;
-}
-
 /// Lines stay lines, unlike in `escape_markup`.
 std::string escape_lines(const std::string& text) {
   std::string result;
@@ -94,6 +89,11 @@ std::string escape_lines(const std::string& text) {
 }
 
 }  // namespace
+
+bool is_number_cell(const std::string& text) {
+  return text == "–" || (text.find_first_of("0123456789") != std::string::npos &&
+                         text.find_first_not_of("0123456789.,+-eE% ±") == std::string::npos);
+}
 
 Page::Page(std::string title, std::string language)
     : title_(std::move(title)), language_(std::move(language)) {}
@@ -121,7 +121,7 @@ void Page::table(const std::vector<std::string>& header,
   std::vector<std::string> open(header.size());
   for (size_t c = 0; c < header.size(); ++c) {
     const bool numbers = !rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const auto& r) {
-      return c < r.size() && is_number(r[c]);
+      return c < r.size() && is_number_cell(r[c]);
     });
     open[c] = numbers ? " class=\"number\"" : "";
   }

@@ -26,6 +26,9 @@ struct Table {
   std::vector<std::vector<std::string>> rows{};
 };
 
+/// Whether a cell holds a number, or a dash for none: columns of such cells are set to the right.
+bool is_number_cell(const std::string& text);
+
 /// One HTML page that needs nothing but itself: style and figures are inside. All text is shown
 /// as it is given.
 class Page {

@@ -35,6 +35,9 @@ struct TrainConfig {
   void validate() const;
 };
 
+/// The time, in seconds, that each evaluation may take once the run's budget is used up.
+inline double evaluation_budget(const TrainConfig& config) { return config.budget_seconds / 4; }
+
 /// Everything that decides a run: same recipe, seed and threads give the same bits.
 struct Recipe {
   std::string name = "run";

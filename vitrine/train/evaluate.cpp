@@ -87,7 +87,8 @@ Averages evaluate(Model& model, const BatchSource& source, const Objective& obje
   const bool was_training = model.is_training();
   model.eval();
   Averages averages;
-  Loader loader(source, {.batch = options.batch, .workers = options.workers});
+  const bool hurried = options.most_seconds > 0;
+  Loader loader(source, {.batch = options.batch, .shuffle = hurried, .workers = options.workers});
   Progress progress(options.label, source.size(), "examples");
   int64_t examples = 0;
   while (auto batch = loader.next()) {
@@ -97,6 +98,7 @@ Averages evaluate(Model& model, const BatchSource& source, const Objective& obje
                  objective.measure(output, targets), objective.counted(targets));
     if (options.on_batch) options.on_batch(output, targets);
     progress.update(examples += batch->size());
+    if (hurried && progress.seconds() >= options.most_seconds) break;
   }
   model.train(was_training);
   return averages;

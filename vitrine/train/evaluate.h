@@ -49,10 +49,13 @@ struct EvaluateOptions {
   int64_t workers = 1;
   torch::Device device = torch::kCPU;
   std::string label = "evaluate";  // of the progress bar
+  /// Stops after about this time; the examples come in random order then, so that the scores of
+  /// some are an estimate for all. 0 = all of them.
+  double most_seconds = 0;
   std::function<void(const torch::Tensor& output, const torch::Tensor& targets)> on_batch = {};
 };
 
-/// Runs the model over all examples, without augmentation and without gradients.
+/// Runs the model over the examples, without augmentation and without gradients.
 Averages evaluate(Model& model, const BatchSource& source, const Objective& objective,
                   const EvaluateOptions& options);
 

@@ -91,9 +91,10 @@ class Training {
     catch_interrupts();
     if (!request_.resume) save_state();  // a kill in the first epoch can be resumed, too
     const int64_t examples = data_.train->size() * config_.epochs;
-    progress_.emplace("train", examples, "examples");
-    progress_->start_at(position_.epoch * data_.train->size() +
-                        position_.batch * recipe_.data.batch);
+    if (request_.show_progress) progress_.emplace("train", examples, "examples");
+    if (progress_)
+      progress_->start_at(position_.epoch * data_.train->size() +
+                          position_.batch * recipe_.data.batch);
     bool going_on = true;
     while (!position_.finished && going_on) going_on = run_epoch();
     progress_.reset();
@@ -211,11 +212,13 @@ class Training {
     auto& model = average_ ? average_->model() : *model_;
     bool better = false;
     if (last || position_.epoch % config_.evaluate_every == 0) {
-      const auto scores = evaluate(model, *data_.validation, objective_,
-                                   {.batch = recipe_.data.batch,
-                                    .workers = recipe_.data.workers,
-                                    .device = device_,
-                                    .label = "validate"});
+      const auto scores =
+          evaluate(model, *data_.validation, objective_,
+                   {.batch = recipe_.data.batch,
+                    .workers = recipe_.data.workers,
+                    .device = device_,
+                    .label = "validate",
+                    .most_seconds = over_budget() ? evaluation_budget(config_) : 0});
       for (const auto& [name, value] : scores_of(scores, objective_))
         line.values.emplace_back("validation_" + name, value);
       check_finite(scores.loss(), "the validation loss");
@@ -302,7 +305,7 @@ class Training {
                  watched = position_.averages.mean(objective_.watched());
     auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
     if (watched != loss) note += fmt::format(", {} {:.3f}", objective_.watched(), watched);
-    progress_->update(done, note);
+    if (progress_) progress_->update(done, note);
   }
 
   const TrainRequest& request_;

@@ -18,6 +18,7 @@ struct TrainRequest {
   bool resume = false;
   std::string device = "cpu";
   int64_t threads = 0;
+  bool show_progress = true;
   /// Called once metrics.jsonl stands where the run starts.
   std::function<void()> on_start = {};
   /// Called with each line that is added to metrics.jsonl.
