@@ -70,17 +70,8 @@ std::vector<int64_t> held_out_pairs(const DataConfig& config, uint64_t seed) {
 }
 
 DatasetEntry addition_entry() {
-  return {.summary = "all 10,000 sums of two numbers 00 .. 99, digit by digit; nothing to fetch",
-          .traits =
-              [](const DataConfig&) {
-                return DatasetTraits{.image = 2, .channels = 1, .mean = {0}, .std = {1}};
-              },
-          .open = nullptr,
-          .fetch =
-              [](const DataConfig&, const std::string&) {
-                return std::string("addition: made on the fly, nothing to fetch");
-              },
-          .batches = open};
+  return built_in_entry("all 10,000 sums of two numbers 00 .. 99, digit by digit; nothing to fetch",
+                        open);
 }
 
 }  // namespace vitrine

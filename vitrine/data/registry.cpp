@@ -10,6 +10,21 @@
 
 namespace vitrine {
 
+DatasetEntry built_in_entry(std::string summary,
+                            std::function<Splits(const DataConfig&, uint64_t seed)> batches) {
+  return {.summary = std::move(summary),
+          .traits =
+              [](const DataConfig&) {
+                return DatasetTraits{.image = 1, .channels = 1, .mean = {0}, .std = {1}};
+              },
+          .open = nullptr,
+          .fetch =
+              [](const DataConfig& config, const std::string&) {
+                return config.dataset + ": part of the program, nothing to fetch";
+              },
+          .batches = std::move(batches)};
+}
+
 const Registry<DatasetEntry>& datasets() {
   static const auto registry = [] {
     Registry<DatasetEntry> r("data set");

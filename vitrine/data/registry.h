@@ -35,6 +35,10 @@ struct DatasetEntry {
   std::function<Splits(const DataConfig&, uint64_t seed)> batches = nullptr;
 };
 
+/// Data that the program itself makes or holds, and that do not consist of pictures.
+DatasetEntry built_in_entry(std::string summary,
+                            std::function<Splits(const DataConfig&, uint64_t seed)> batches);
+
 /// Every data set. Adding one ends with one line in registry.cpp.
 const Registry<DatasetEntry>& datasets();
 

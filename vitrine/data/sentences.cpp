@@ -136,17 +136,8 @@ Splits sentences(const DataConfig& config, uint64_t seed) {
 }
 
 DatasetEntry sentences_entry() {
-  return {.summary = "short English and Korean sentences, word by word; nothing to fetch",
-          .traits =
-              [](const DataConfig&) {
-                return DatasetTraits{.image = 1, .channels = 1, .mean = {0}, .std = {1}};
-              },
-          .open = nullptr,
-          .fetch =
-              [](const DataConfig&, const std::string&) {
-                return std::string("sentences: part of the program, nothing to fetch");
-              },
-          .batches = sentences};
+  return built_in_entry("short English and Korean sentences, word by word; nothing to fetch",
+                        sentences);
 }
 
 }  // namespace vitrine

@@ -60,17 +60,8 @@ Splits waves(const WaveOptions& options, uint64_t seed) {
 }
 
 DatasetEntry waves_entry() {
-  return {.summary = "random sine waves, the next value to be told; nothing to fetch",
-          .traits =
-              [](const DataConfig&) {
-                return DatasetTraits{.image = 1, .channels = 1, .mean = {0}, .std = {1}};
-              },
-          .open = nullptr,
-          .fetch =
-              [](const DataConfig&, const std::string&) {
-                return std::string("waves: made on the fly, nothing to fetch");
-              },
-          .batches = open_waves};
+  return built_in_entry("random sine waves, the next value to be told; nothing to fetch",
+                        open_waves);
 }
 
 }  // namespace vitrine
