@@ -57,12 +57,12 @@ void say_which_kind_is_best(Lesson& lesson, const PositionsPractice& practice) {
   const auto best = std::min_element(
       practice.rows.begin(), practice.rows.end(),
       [](const auto& a, const auto& b) { return a.score.error.mean < b.score.error.mean; });
-  const auto ratio = fmt::arg("ratio", none.score.error.mean / best->score.error.mean);
   const auto name = kind_word(lesson, *best);
   if (best->kind == none.kind)
     lesson.say("none_is_best");
   else
-    lesson.say("best", fmt::arg("best", name), ratio);
+    lesson.say("best", fmt::arg("best", name),
+               fmt::arg("ratio", none.score.error.mean / best->score.error.mean));
 }
 
 }  // namespace
