@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "vitrine/core/random.h"
+#include "vitrine/labs/plain_values.h"
 #include "vitrine/ops/attention.h"
 
 namespace vitrine::labs {
@@ -63,7 +64,7 @@ torch::Tensor pack_one_head(const torch::Tensor& q, const torch::Tensor& k,
 }
 
 double difference_from_table(const torch::Tensor& a, const Matrix& b) {
-  return (a.view({b.rows, b.columns}) - tensor_of(b)).abs().max().item<double>();
+  return greatest_difference(a.view({b.rows, b.columns}), tensor_of(b));
 }
 
 ScalingExample draw_example(int64_t width, Random& random) {
@@ -117,12 +118,6 @@ ScalingPoint scaling_at(int64_t width, uint64_t seed, int64_t draws) {
   sort_by_score(point.first);
   point.score_deviation = std::sqrt(squares);  // the mean of q k is 0
   return point;
-}
-
-std::vector<double> doubles_of(const torch::Tensor& t) {
-  const auto values = t.to(torch::kDouble).contiguous();
-  const auto* data = values.data_ptr<double>();
-  return {data, data + values.numel()};
 }
 
 }  // namespace
@@ -184,11 +179,11 @@ LongerSequence attend_longer_sequence(uint64_t seed) {
   const auto x = directions + kNoise * torch::randn({T, kWidth}, torch::kDouble);  // (T, D)
   const auto packed = pack_one_head(x, x, x);
   const auto weights = attention_weights(packed).view({T, T});
-  s.weights = {T, T, doubles_of(weights)};
-  s.within = doubles_of((weights * same).sum(1));
+  s.weights = {T, T, plain_values(weights)};
+  s.within = plain_values((weights * same).sum(1));
   s.within_if_even = same.mean().item<double>();
-  s.before = doubles_of(torch::cosine_similarity(x, directions, /*dim=*/1));
-  s.after = doubles_of(torch::cosine_similarity(packed_attention(packed)[0], directions, 1));
+  s.before = plain_values(torch::cosine_similarity(x, directions, /*dim=*/1));
+  s.after = plain_values(torch::cosine_similarity(packed_attention(packed)[0], directions, 1));
   return s;
 }
 

@@ -110,8 +110,7 @@ Chart curve_chart(const Lesson& lesson, const std::vector<ActivationCurve>& curv
 
 /// Bars for both activations at each learning rate.
 Chart activation_bars(const Lesson& lesson, const ActivationTrainings& trained,
-                      const std::string& what, RunSummary ActivationTraining::*value,
-                      double factor) {
+                      const std::string& what, Spread ActivationTraining::*value, double factor) {
   Chart chart{.title = lesson.word("activations." + what),
               .x = {.label = lesson.word("activations.rate")},
               .y = {.label = lesson.word("activations." + what + "_axis"), .low = 0},
@@ -124,7 +123,7 @@ Chart activation_bars(const Lesson& lesson, const ActivationTrainings& trained,
       if (setting.activation != name) continue;
       chart.x.names.push_back(fmt::format("{:g}", setting.rate));
       bars.y.push_back(factor * (setting.*value).mean);
-      bars.error.push_back(factor * (setting.*value).deviation);
+      bars.error.push_back(factor * (setting.*value).std);
     }
     chart.series.push_back(std::move(bars));
   }

@@ -28,12 +28,6 @@ BlockStep describe_step(const std::string& name, const torch::Tensor& tokens) {
           .values = plain_values(tokens)};
 }
 
-int64_t count_parameters(const torch::nn::Module& module) {
-  int64_t count = 0;
-  for (const auto& parameter : module.parameters()) count += parameter.numel();
-  return count;
-}
-
 }  // namespace
 
 BlockWalk walk_through_block(int64_t words, uint64_t seed) {
@@ -59,10 +53,10 @@ BlockWalk walk_through_block(int64_t words, uint64_t seed) {
                     describe_step("add1", added), describe_step("norm1", normed),
                     describe_step("feed_forward", fed), describe_step("add2", added_again),
                     describe_step("norm2", out)},
-          .parts = {{"attention", "4 d² + 4 d", count_parameters(*block->attn)},
-                    {"norm1", "2 d", count_parameters(*block->norm1)},
-                    {"feed_forward", "8 d² + 5 d", count_parameters(*block->mlp)},
-                    {"norm2", "2 d", count_parameters(*block->norm2)}},
+          .parts = {{"attention", "4 d² + 4 d", parameter_count(*block->attn)},
+                    {"norm1", "2 d", parameter_count(*block->norm1)},
+                    {"feed_forward", "8 d² + 5 d", parameter_count(*block->mlp)},
+                    {"norm2", "2 d", parameter_count(*block->norm2)}},
           .heads = head_maps(capture.layers.front()),
           .difference = greatest_difference(out, whole)};
 }

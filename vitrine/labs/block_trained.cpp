@@ -10,8 +10,8 @@ namespace {
 // Errors that differ by less than this factor count as alike.
 constexpr double kClearFactor = 1.5;
 
-std::string mean_and_deviation(const RunSummary& summary) {
-  return fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.deviation);
+std::string mean_and_deviation(const Spread& summary) {
+  return fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std);
 }
 
 const NormTraining& setting_of(const NormTrainings& trained, const std::string& place,
@@ -74,7 +74,7 @@ void teach_activations(Lesson& lesson, const LabOptions& options) {
     rows.push_back(
         {fmt::format("{:g}", setting.rate), lesson.word("activations." + setting.activation),
          mean_and_deviation(setting.test),
-         fmt::format("{:.1f} ± {:.1f} %", 100 * setting.dead.mean, 100 * setting.dead.deviation)});
+         fmt::format("{:.1f} ± {:.1f} %", 100 * setting.dead.mean, 100 * setting.dead.std)});
   lesson.table(worded_table(lesson, "activations.table", std::move(rows)));
   lesson.say("activations.seen");
   lesson.figure("04_gelu_against_relu", activations_figure(lesson, curves, trained),

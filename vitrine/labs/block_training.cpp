@@ -2,16 +2,13 @@
 
 #include <torch/torch.h>
 
-#include <numeric>
-
 #include "vitrine/core/progress.h"
-#include "vitrine/core/settings.h"
 #include "vitrine/data/waves.h"
 #include "vitrine/labs/block_heads.h"
 #include "vitrine/labs/training.h"
+#include "vitrine/labs/wave_recipe.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
-#include "vitrine/train/config.h"
 #include "vitrine/train/trainer.h"
 
 namespace vitrine::labs {
@@ -42,34 +39,11 @@ Splits block_waves(const BlockSizes& sizes, uint64_t seed) {
       seed);
 }
 
-struct BlockRecipe {
-  std::string name;
-  std::string place = "pre", activation = "gelu", schedule = "cosine";
-  double rate = kDeepRate;
-  int64_t warmup_epochs = 0;
-};
-
-Recipe recipe_of(const BlockRecipe& wish, const BlockSizes& sizes, uint64_t seed) {
-  Recipe recipe;
-  Settings::from_text(
-      fmt::format(
-          "name: {name}\n"
-          "seed: {seed}\n"
-          "model: {{name: wave_transformer, layers: {layers}, norm: {place}, activation: {act}}}\n"
-          "data: {{dataset: waves, batch: {batch}}}\n"
-          "train:\n"
-          "  epochs: {epochs}\n"
-          "  optimizer: {{kind: adam, lr: {rate}, weight_decay: 0}}\n"
-          "  schedule: {{kind: {schedule}, warmup_epochs: {warmup}}}\n",
-          fmt::arg("name", wish.name), fmt::arg("seed", seed), fmt::arg("layers", sizes.layers),
-          fmt::arg("place", wish.place), fmt::arg("act", wish.activation),
-          fmt::arg("batch", kWaveBatch), fmt::arg("epochs", sizes.epochs),
-          fmt::arg("rate", wish.rate), fmt::arg("schedule", wish.schedule),
-          fmt::arg("warmup", wish.warmup_epochs)),
-      "lab 4")
-      .read_into(recipe);
-  recipe.validate();
-  return recipe;
+/// What a network of lab 4 is made of.
+std::string block_model(const BlockSizes& sizes, const std::string& place,
+                        const std::string& activation) {
+  return fmt::format("name: wave_transformer, layers: {}, norm: {}, activation: {}", sizes.layers,
+                     place, activation);
 }
 
 struct TrainedWave {
@@ -87,10 +61,13 @@ class WaveTrainer {
         progress_(progress) {}
 
   /// One network per seed.
-  std::vector<TrainedWave> train(const BlockRecipe& wish) {
+  std::vector<TrainedWave> train(WaveRecipe wish) {
+    wish.batch = kWaveBatch;
+    wish.epochs = sizes_.epochs;
     std::vector<TrainedWave> all;
     for (int64_t i = 0; i < sizes_.seeds; ++i) {
-      const auto recipe = recipe_of(wish, sizes_, options_.seed + i);
+      wish.seed = options_.seed + i;
+      const auto recipe = recipe_of(wish);
       const auto model = build_for_training(recipe, data);
       const auto folder = options_.folder / "runs" / fmt::format("{}-{}", recipe.name, recipe.seed);
       all.push_back({model, train_in_lab(recipe, model, data, folder)});
@@ -108,25 +85,19 @@ class WaveTrainer {
   int64_t done_ = 0;
 };
 
-RunSummary test_errors(const std::vector<TrainedWave>& runs) {
+Spread test_errors(const std::vector<TrainedWave>& runs) {
   std::vector<double> errors;
   for (const auto& trained : runs) errors.push_back(trained.run.test);
-  return summary_of_runs(errors);
-}
-
-Batch all_of(const BatchSource& source) {
-  std::vector<int64_t> indices(source.size());
-  std::iota(indices.begin(), indices.end(), 0);
-  return source.load(indices, /*epoch=*/-1);
+  return spread(errors);
 }
 
 /// The runs' validation errors, epoch by epoch.
-std::vector<RunSummary> validation_errors(const std::vector<TrainedWave>& runs) {
-  std::vector<RunSummary> points;
+std::vector<Spread> validation_errors(const std::vector<TrainedWave>& runs) {
+  std::vector<Spread> points;
   for (size_t epoch = 0; epoch < runs.front().run.validation_curve.size(); ++epoch) {
     std::vector<double> values;
     for (const auto& trained : runs) values.push_back(trained.run.validation_curve[epoch]);
-    points.push_back(summary_of_runs(values));
+    points.push_back(spread(values));
   }
   return points;
 }
@@ -159,10 +130,10 @@ int64_t hidden_units(const Model& model) {
   return units;
 }
 
-RunSummary dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
+Spread dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
   std::vector<double> shares;
   for (const auto& trained : runs) shares.push_back(dead_share(*trained.model, batch));
-  return summary_of_runs(shares);
+  return spread(shares);
 }
 
 }  // namespace
@@ -172,7 +143,7 @@ NormTrainings train_norm_places(const LabOptions& options, const std::string& la
   const auto sizes = deep_sizes(options.smoke);
   Progress progress(label, 4 * sizes.seeds, unit);
   WaveTrainer trainer(sizes, options, progress);
-  const auto test = all_of(*trainer.data.test);
+  const auto test = all_examples(*trainer.data.test);
   const auto steps_per_epoch = sizes.train / kWaveBatch;
   NormTrainings result{.layers = sizes.layers,
                        .seeds = sizes.seeds,
@@ -184,7 +155,8 @@ NormTrainings train_norm_places(const LabOptions& options, const std::string& la
   for (const bool warmup : {true, false})
     for (const char* place : {"pre", "post"}) {
       const auto runs = trainer.train({.name = fmt::format("{}{}", place, warmup ? "-warmup" : ""),
-                                       .place = place,
+                                       .model = block_model(sizes, place, "gelu"),
+                                       .rate = kDeepRate,
                                        .schedule = "constant",
                                        .warmup_epochs = warmup ? sizes.warmup_epochs : 0});
       if (result.first_heads.empty()) {
@@ -208,13 +180,14 @@ ActivationTrainings train_activations(const LabOptions& options, const std::stri
   const auto sizes = activation_sizes(options.smoke);
   Progress progress(label, 4 * sizes.seeds, unit);
   WaveTrainer trainer(sizes, options, progress);
-  const auto test = all_of(*trainer.data.test);
+  const auto test = all_examples(*trainer.data.test);
   ActivationTrainings result{.seeds = sizes.seeds, .epochs = sizes.epochs};
   for (const double rate : {kUsualRate, kHighRate})
     for (const char* activation : {"gelu", "relu"}) {
       const auto runs = trainer.train({.name = fmt::format("{}-{:g}", activation, rate),
-                                       .activation = activation,
-                                       .rate = rate});
+                                       .model = block_model(sizes, "pre", activation),
+                                       .rate = rate,
+                                       .warmup_epochs = 0});
       result.units = hidden_units(*runs.front().model);
       result.settings.push_back({.activation = activation,
                                  .rate = rate,

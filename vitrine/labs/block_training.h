@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/core/spread.h"
 #include "vitrine/labs/block_numbers.h"
 #include "vitrine/labs/lab.h"
-#include "vitrine/labs/run_summary.h"
 
 namespace vitrine::labs {
 
@@ -14,9 +14,9 @@ namespace vitrine::labs {
 struct NormTraining {
   std::string place{};  // of the norms: "pre", "post"
   bool warmup = false;
-  std::vector<double> steps{};       // at which it was validated
-  std::vector<RunSummary> errors{};  // mean squared error on the validation part at those steps
-  RunSummary test{};                 // mean squared error of the best weights
+  std::vector<double> steps{};   // at which it was validated
+  std::vector<Spread> errors{};  // mean squared error on the validation part at those steps
+  Spread test{};                 // mean squared error of the best weights
 };
 
 struct NormTrainings {
@@ -38,9 +38,9 @@ NormTrainings train_norm_places(const LabOptions& options, const std::string& la
 struct ActivationTraining {
   std::string activation{};  // "gelu", "relu"
   double rate = 0;
-  RunSummary test{};  // mean squared error
+  Spread test{};  // mean squared error
   // Share of the hidden units that no test wave gives a gradient to.
-  RunSummary dead{};
+  Spread dead{};
 };
 
 struct ActivationTrainings {

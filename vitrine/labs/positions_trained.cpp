@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "vitrine/core/spread.h"
 #include "vitrine/labs/positions_figures.h"
-#include "vitrine/labs/run_summary.h"
 #include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
@@ -13,7 +13,7 @@ namespace {
 /// Means over the seeds at one of the tested lengths, by kind.
 std::vector<double> mean_errors(const TrainedPositions& trained, size_t length) {
   std::vector<double> means;
-  for (const auto& kind : trained.kinds) means.push_back(summary_of_runs(kind.errors[length]).mean);
+  for (const auto& kind : trained.kinds) means.push_back(spread(kind.errors[length]).mean);
   return means;
 }
 
@@ -69,10 +69,9 @@ void teach_trained_positions(Lesson& lesson, const std::vector<OrderEffect>& eff
   for (const auto& kind : trained.kinds) {
     table.rows.push_back({position_kind_word(lesson, kind.kind)});
     for (size_t i = 0; i < trained.lengths.size(); ++i) {
-      const auto summary = summary_of_runs(kind.errors[i]);
-      table.rows.back().push_back(
-          i == 0 ? fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.deviation)
-                 : fmt::format("{:.4f}", summary.mean));
+      const auto summary = spread(kind.errors[i]);
+      table.rows.back().push_back(i == 0 ? fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std)
+                                         : fmt::format("{:.4f}", summary.mean));
     }
   }
   lesson.table(table);

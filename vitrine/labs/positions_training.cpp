@@ -2,17 +2,14 @@
 
 #include <torch/torch.h>
 
-#include <numeric>
-
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
-#include "vitrine/core/settings.h"
 #include "vitrine/data/waves.h"
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/training.h"
+#include "vitrine/labs/wave_recipe.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention.h"
-#include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/trainer.h"
 
@@ -56,25 +53,12 @@ const std::vector<TrainedSetting>& trained_settings() {
 /// former shall know only the distances of training.
 Recipe position_recipe(const TrainedSetting& setting, int64_t epochs, uint64_t seed) {
   const bool table = setting.positions != "none" && setting.positions != "relative";
-  Recipe recipe;
-  Settings::from_text(
-      fmt::format(
-          "name: positions-{name}\n"
-          "seed: {seed}\n"
-          "model: {{name: wave_transformer, length: {length}, positions: {kind}, norm: {norm}}}\n"
-          "data: {{dataset: waves, batch: 64}}\n"
-          "train:\n"
-          "  epochs: {epochs}\n"
-          "  optimizer: {{kind: adam, lr: 3e-3, weight_decay: 0}}\n"
-          "  schedule: {{kind: cosine, warmup_epochs: 1}}\n",
-          fmt::arg("name", setting.name), fmt::arg("seed", seed),
-          fmt::arg("length", table ? kLongest : kTestedLengths.front()),
-          fmt::arg("kind", setting.positions), fmt::arg("norm", setting.norm),
-          fmt::arg("epochs", epochs)),
-      "lab 3")
-      .read_into(recipe);
-  recipe.validate();
-  return recipe;
+  return recipe_of({.name = "positions-" + setting.name,
+                    .model = fmt::format(
+                        "name: wave_transformer, length: {}, positions: {}, norm: {}",
+                        table ? kLongest : kTestedLengths.front(), setting.positions, setting.norm),
+                    .epochs = epochs,
+                    .seed = seed});
 }
 
 double wave_error(Model& model, const Splits& data) {
@@ -83,9 +67,7 @@ double wave_error(Model& model, const Splits& data) {
 }
 
 double repeated_last_error(const BatchSource& source) {
-  std::vector<int64_t> all(source.size());
-  std::iota(all.begin(), all.end(), 0);
-  const auto batch = source.load(all, /*epoch=*/-1);
+  const auto batch = all_examples(source);
   return torch::mse_loss(batch.inputs.select(1, -1), batch.targets).item<double>();
 }
 

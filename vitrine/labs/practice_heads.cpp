@@ -13,13 +13,12 @@ plot::Table head_counts_table(const Lesson& lesson, const HeadsPractice& practic
                                lesson.word("mse"), lesson.word("entropy"), lesson.word("places"),
                                lesson.word("parameters"), lesson.word("seconds")}};
   for (const auto& row : practice.rows)
-    table.rows.push_back(
-        {std::to_string(row.heads), std::to_string(practice.width / row.heads),
-         fmt::format("{:g}", row.score.rate),
-         fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.deviation),
-         fmt::format("{:.2f} ± {:.2f}", row.entropy.mean, row.entropy.deviation),
-         fmt::format("{:.1f}", row.places), std::to_string(row.score.parameters),
-         fmt::format("{:.1f}", row.score.seconds)});
+    table.rows.push_back({std::to_string(row.heads), std::to_string(practice.width / row.heads),
+                          fmt::format("{:g}", row.score.rate),
+                          fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.std),
+                          fmt::format("{:.2f} ± {:.2f}", row.entropy.mean, row.entropy.std),
+                          fmt::format("{:.1f}", row.places), std::to_string(row.score.parameters),
+                          fmt::format("{:.1f}", row.score.seconds)});
   return table;
 }
 
@@ -46,7 +45,7 @@ plot::Figure head_counts_figure(const Lesson& lesson, const HeadsPractice& pract
   for (const auto& row : practice.rows) {
     mse.y.push_back(row.score.error.mean);
     nats.y.push_back(row.entropy.mean);
-    nats.error.push_back(row.entropy.deviation);
+    nats.error.push_back(row.entropy.std);
     seconds.y.push_back(row.score.seconds);
     for (const double one : row.score.mse) {
       seeds.x.push_back(static_cast<double>(&row - practice.rows.data()));
@@ -66,8 +65,8 @@ void say_which_count_is_best(Lesson& lesson, const HeadsPractice& practice) {
   std::sort(ranked.begin(), ranked.end(),
             [](const auto& a, const auto& b) { return a.score.error.mean < b.score.error.mean; });
   const auto &best = ranked.front(), &worst = ranked.back();
-  const bool clear = worst.score.error.mean - best.score.error.mean >
-                     worst.score.error.deviation + best.score.error.deviation;
+  const bool clear =
+      worst.score.error.mean - best.score.error.mean > worst.score.error.std + best.score.error.std;
   lesson.say(clear ? "clear" : "close", fmt::arg("best", best.heads),
              fmt::arg("worst", worst.heads),
              fmt::arg("ratio", worst.score.error.mean / best.score.error.mean));

@@ -7,10 +7,9 @@
 #include <set>
 
 #include "vitrine/data/batch.h"
+#include "vitrine/labs/line_fit.h"
 #include "vitrine/labs/sequences_attention.h"
 #include "vitrine/models/model.h"
-#include "vitrine/train/objective.h"
-#include "vitrine/train/optimizer.h"
 #include "vitrine/train/throughput.h"
 
 namespace vitrine::labs {
@@ -64,38 +63,27 @@ HeadsRow heads_row(int64_t heads, const TunedRuns& tuned, const WaveTask& task) 
     for (const auto& head : readings) entropies.push_back(head.entropy);
     row.places += static_cast<double>(peak_places(readings)) / tuned.runs.size();
   }
-  row.entropy = summary_of_runs(entropies);
+  row.entropy = spread(entropies);
   return row;
 }
 
-/// Forward, loss, backward and Adam on one batch, in milliseconds.
+/// A training step on one batch, in milliseconds.
 double training_step_time(Model& model, const WaveTask& task) {
   constexpr double kSeconds = 0.2;
-  model.train();
   std::vector<int64_t> indices(std::min(task.sizes.batch, task.sizes.train));
   std::iota(indices.begin(), indices.end(), 0);
-  const auto batch = task.data->train->load(indices, /*epoch=*/0);
-  const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
-  Optimizer optimizer({}, trainable_parameters(model));
-  return measure_steps(
-             [&] {
-               objective->loss(model.forward(batch.inputs), batch.targets).backward();
-               optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
-               optimizer.zero_gradients();
-             },
-             kSeconds)
+  return measure_training(model, task.data->train->load(indices, /*epoch=*/0), kSeconds)
       .milliseconds;
 }
 
-/// The slope of log(milliseconds) over log(length), by least squares.
+/// The slope of log(milliseconds) over log(length).
 double time_exponent(const std::vector<LengthPoint>& points) {
-  const auto n = static_cast<double>(points.size());
-  double x = 0, y = 0, xx = 0, xy = 0;
+  std::vector<double> x, y;
   for (const auto& point : points) {
-    const double u = std::log(static_cast<double>(point.length)), v = std::log(point.milliseconds);
-    x += u, y += v, xx += u * u, xy += u * v;
+    x.push_back(std::log(point.length));
+    y.push_back(std::log(point.milliseconds));
   }
-  return (n * xy - x * y) / (n * xx - x * x);
+  return slope(x, y);
 }
 
 }  // namespace
@@ -112,7 +100,7 @@ PositionsPractice positions_practice(const LabOptions& options, const std::strin
     const auto tuned = runs.tune(task, kind, settings);
     std::vector<double> shuffling;
     for (const auto& run : tuned.runs) shuffling.push_back(shuffling_effect(*run.model, task));
-    practice.rows.push_back({kind, score_runs(tuned, task), summary_of_runs(shuffling)});
+    practice.rows.push_back({kind, score_runs(tuned, task), spread(shuffling)});
   }
   return practice;
 }

@@ -12,7 +12,7 @@ namespace vitrine::labs {
 struct PositionsRow {
   std::string kind{};  // "none", "sinusoidal", ...
   WaveScore score{};
-  RunSummary shuffling{};  // over seeds: see `shuffling_effect`
+  Spread shuffling{};  // over seeds: see `shuffling_effect`
 };
 
 struct PositionsPractice {
@@ -27,8 +27,8 @@ PositionsPractice positions_practice(const LabOptions& options, const std::strin
 struct HeadsRow {
   int64_t heads = 0;
   WaveScore score{};
-  RunSummary entropy{};  // of the last position's weights, in nats, over heads and seeds
-  double places = 0;     // different steps back at which the heads of one network peak
+  Spread entropy{};   // of the last position's weights, in nats, over heads and seeds
+  double places = 0;  // different steps back at which the heads of one network peak
 };
 
 struct HeadsPractice {

@@ -15,10 +15,10 @@ plot::Table kinds_table(const Lesson& lesson, const PositionsPractice& practice)
                     .header = {lesson.word("kind.name"), lesson.word("rate"), lesson.word("mse"),
                                lesson.word("shuffling"), lesson.word("parameters")}};
   for (const auto& row : practice.rows)
-    table.rows.push_back(
-        {kind_word(lesson, row), fmt::format("{:g}", row.score.rate),
-         fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.deviation),
-         fmt::format("{:.2g}", row.shuffling.mean), std::to_string(row.score.parameters)});
+    table.rows.push_back({kind_word(lesson, row), fmt::format("{:g}", row.score.rate),
+                          fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.std),
+                          fmt::format("{:.2g}", row.shuffling.mean),
+                          std::to_string(row.score.parameters)});
   return table;
 }
 
@@ -32,7 +32,7 @@ plot::Figure kinds_figure(const Lesson& lesson, const PositionsPractice& practic
   for (const auto& row : practice.rows) {
     errors.x.names.push_back(kind_word(lesson, row));
     bars.y.push_back(row.score.error.mean);
-    bars.error.push_back(row.score.error.deviation);
+    bars.error.push_back(row.score.error.std);
     curves.series.push_back(
         {.name = kind_word(lesson, row), .x = row.score.epochs, .y = row.score.curve});
   }

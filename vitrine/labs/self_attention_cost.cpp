@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "vitrine/core/progress.h"
+#include "vitrine/labs/line_fit.h"
+#include "vitrine/labs/plain_values.h"
 #include "vitrine/nn/attention.h"
 #include "vitrine/train/throughput.h"
 
@@ -58,19 +60,6 @@ LayerCost measure_layer(const SequenceLayer& layer, const torch::Tensor& x, doub
   return {chain, milliseconds(layer, x, seconds), peak_megabytes(layer, x)};
 }
 
-/// The slope of the line through the points by least squares.
-double slope(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto n = static_cast<double>(x.size());
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    sx += x[i];
-    sy += y[i];
-    sxx += x[i] * x[i];
-    sxy += x[i] * y[i];
-  }
-  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
-}
-
 /// The norm of the gradient of the last output, along a random direction, for each input.
 torch::Tensor gradients_by_distance(const SequenceLayer& layer, int64_t length, int64_t width) {
   const auto x = torch::randn({1, length, width}).requires_grad_();
@@ -89,10 +78,6 @@ double factor_per_step(const std::vector<double>& distance, const std::vector<do
     logarithms.push_back(std::log(gradient[i]));
   }
   return std::exp(slope(steps, logarithms));
-}
-
-std::vector<double> doubles_by_distance(const torch::Tensor& t) {
-  return {t.data_ptr<double>(), t.data_ptr<double>() + t.numel()};
 }
 
 }  // namespace
@@ -138,7 +123,7 @@ ReachCurves measure_reach(int64_t length, int64_t layers, uint64_t seed) {
         gradients_by_distance(attention_layer(sizes.width, sizes.heads), length, sizes.width) /
         layers;
   }
-  ReachCurves curves{.rnn = doubles_by_distance(rnn), .attention = doubles_by_distance(attention)};
+  ReachCurves curves{.rnn = plain_values(rnn), .attention = plain_values(attention)};
   for (int64_t i = 0; i < length; ++i) curves.distance.push_back(static_cast<double>(i));
   curves.rnn_factor = factor_per_step(curves.distance, curves.rnn);
   curves.attention_factor = factor_per_step(curves.distance, curves.attention);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "vitrine/data/sentences.h"
+#include "vitrine/labs/plain_values.h"
 #include "vitrine/models/word_transformer.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -13,9 +14,7 @@ namespace {
 
 /// (rows, columns); what is hidden, -infinity, becomes NaN.
 plot::Matrix visible_matrix(const torch::Tensor& t) {
-  const auto values = t.to(torch::kDouble).masked_fill(t.isinf(), NAN).contiguous();
-  const auto* data = values.data_ptr<double>();
-  return {values.size(0), values.size(1), {data, data + values.numel()}};
+  return plain_matrix(t.masked_fill(t.isinf(), NAN));
 }
 
 /// The part of a row of attention weights that tells two heads apart: half the sum of differences.

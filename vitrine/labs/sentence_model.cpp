@@ -3,11 +3,11 @@
 #include <torch/torch.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/sentences.h"
+#include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/training.h"
 #include "vitrine/models/word_transformer.h"
 #include "vitrine/nn/attention_capture.h"
@@ -41,25 +41,17 @@ std::shared_ptr<WordTransformer> build_sentence_model(const Recipe& recipe, cons
 
 /// The sentences of a part as texts, word by word.
 std::vector<std::string> part_sentences(const BatchSource& part) {
-  std::vector<int64_t> all(part.size());
-  std::iota(all.begin(), all.end(), 0);
-  const auto batch = part.load(all, /*epoch=*/-1);
+  const auto batch = all_examples(part);
   const auto inputs = batch.inputs.accessor<int64_t, 2>();
   const auto targets = batch.targets.accessor<int64_t, 2>();
   std::vector<std::string> sentences;
-  for (const auto i : all) {
+  for (int64_t i = 0; i < inputs.size(0); ++i) {
     std::string sentence;
     for (int64_t t = 1; t < inputs.size(1) && targets[i][t] != kNotCounted; ++t)
       sentence += (t > 1 ? " " : "") + sentence_vocabulary().word(inputs[i][t]);
     sentences.push_back(std::move(sentence));
   }
   return sentences;
-}
-
-plot::Matrix head_matrix(const torch::Tensor& weights) {
-  const auto values = weights.to(torch::kDouble).contiguous();
-  const auto* data = values.data_ptr<double>();
-  return {values.size(0), values.size(1), {data, data + values.numel()}};
 }
 
 SentenceAttention read_with(WordTransformer& model, const std::string& sentence) {
@@ -75,7 +67,7 @@ SentenceAttention read_with(WordTransformer& model, const std::string& sentence)
   model.forward(torch::tensor(vocabulary.ids(sentence)).unsqueeze(0));
   for (const auto& layer : capture.layers) {
     auto& heads = result.layers.emplace_back();
-    for (const auto& weights : layer[0].unbind()) heads.push_back(head_matrix(weights));
+    for (const auto& weights : layer[0].unbind()) heads.push_back(plain_matrix(weights));
   }
   return result;
 }
@@ -102,11 +94,10 @@ SentenceModel::SentenceModel(const LabOptions& options) {
   const auto run = train_in_lab(recipe, trained_, data, options.folder / "runs" / "sentences");
   training_ = {.sentences = data.train->size(),
                .vocabulary = sentence_vocabulary().size(),
-               .parameters = 0,
+               .parameters = parameter_count(*trained_),
                .seconds = run.seconds,
                .untrained_perplexity = std::exp(before.loss()),
                .perplexity = std::exp(run.test)};
-  for (const auto& p : trained_->parameters()) training_.parameters += p.numel();
 }
 
 SentenceAttention SentenceModel::read(const std::string& sentence) const {

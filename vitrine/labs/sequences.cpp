@@ -11,8 +11,8 @@ namespace {
 
 std::string wave_error_cell(double mse) { return fmt::format("{:.5f}", mse); }
 
-std::string wave_error_cell(const RunSummary& error) {
-  return fmt::format("{:.5f} ± {:.5f}", error.mean, error.deviation);
+std::string wave_error_cell(const Spread& error) {
+  return fmt::format("{:.5f} ± {:.5f}", error.mean, error.std);
 }
 
 Cells headed_by_networks(const Lesson& lesson, const SequenceNumbers& numbers, Cells first) {
@@ -93,7 +93,7 @@ void say_winner(Lesson& lesson, const SequenceNumbers& numbers) {
     return one.score.error.mean < other.score.error.mean;
   });
   const auto &best = ranked[0].score.error, &second = ranked[1].score.error;
-  const bool clear = second.mean - best.mean > best.deviation + second.deviation;
+  const bool clear = second.mean - best.mean > best.std + second.std;
   lesson.say(clear ? "results.clear" : "results.close",
              fmt::arg("best", wave_network_word(lesson, ranked[0].network)),
              fmt::arg("second", wave_network_word(lesson, ranked[1].network)),

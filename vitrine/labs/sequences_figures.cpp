@@ -96,9 +96,9 @@ StepSummary summary_over_seeds(const std::vector<std::vector<double>>& seeds) {
   for (size_t step = 0; step < seeds.front().size(); ++step) {
     std::vector<double> values;
     for (const auto& seed : seeds) values.push_back(seed[step]);
-    const auto here = summary_of_runs(values);
+    const auto here = spread(values);
     summary.mean.push_back(here.mean);
-    summary.deviation.push_back(here.deviation);
+    summary.deviation.push_back(here.std);
   }
   return summary;
 }

@@ -67,12 +67,12 @@ void teach_wave_heads(Lesson& lesson, const SequenceNumbers& numbers) {
     }
     distinct += static_cast<double>(lags.size()) / static_cast<double>(numbers.heads.size());
   }
-  const auto entropy = summary_of_runs(entropies);
+  const auto entropy = spread(entropies);
   const bool different = distinct > 0.6 * static_cast<double>(first.size());
   lesson.say(different ? "heads.different" : "heads.alike", fmt::arg("distinct", distinct),
              fmt::arg("heads", first.size()));
-  lesson.say("heads.spread", fmt::arg("entropy", entropy.mean),
-             fmt::arg("deviation", entropy.deviation), fmt::arg("uniform", uniform));
+  lesson.say("heads.spread", fmt::arg("entropy", entropy.mean), fmt::arg("deviation", entropy.std),
+             fmt::arg("uniform", uniform));
   lesson.figure("05_multihead_analysis", head_roles_figure(lesson, numbers),
                 lesson.word("heads.caption"));
 }
@@ -96,7 +96,7 @@ plot::Table importance_table(const Lesson& lesson, const StepSummary& attention,
 }
 
 /// The correlation of the two measures over the steps back from `first_step` on.
-RunSummary attention_and_occlusion(const SequenceNumbers& numbers, int64_t first_step) {
+Spread attention_and_occlusion(const SequenceNumbers& numbers, int64_t first_step) {
   const auto& occlusion = numbers.networks.front().occlusion;
   std::vector<double> correlations;
   for (size_t seed = 0; seed < numbers.heads.size(); ++seed) {
@@ -105,7 +105,7 @@ RunSummary attention_and_occlusion(const SequenceNumbers& numbers, int64_t first
         correlation({attention.begin() + first_step, attention.end()},
                     {occlusion[seed].begin() + first_step, occlusion[seed].end()}));
   }
-  return summary_of_runs(correlations);
+  return spread(correlations);
 }
 
 void teach_step_importance(Lesson& lesson, const SequenceNumbers& numbers) {
@@ -118,10 +118,9 @@ void teach_step_importance(Lesson& lesson, const SequenceNumbers& numbers) {
   lesson.say(r.mean > 0.7   ? "importance.agree"
              : r.mean > 0.3 ? "importance.partly"
                             : "importance.disagree",
-             fmt::arg("r", r.mean), fmt::arg("deviation", r.deviation));
+             fmt::arg("r", r.mean), fmt::arg("deviation", r.std));
   const auto others = attention_and_occlusion(numbers, /*first_step=*/1);
-  lesson.say("importance.residual", fmt::arg("r", others.mean),
-             fmt::arg("deviation", others.deviation));
+  lesson.say("importance.residual", fmt::arg("r", others.mean), fmt::arg("deviation", others.std));
   lesson.figure("05_position_importance", position_importance_figure(lesson, numbers),
                 lesson.word("importance.caption"));
 }

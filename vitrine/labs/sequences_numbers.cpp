@@ -39,12 +39,6 @@ WaveBaselines measure_baselines(const Batch& test, double mean) {
           .recurrence = error(fitted_recurrence(waves) * last - before)};
 }
 
-double mean_target(const BatchSource& source) {
-  std::vector<int64_t> all(source.size());
-  std::iota(all.begin(), all.end(), 0);
-  return source.load(all, /*epoch=*/-1).targets.mean().item<double>();
-}
-
 /// How waves (B, T) go on by the exact recurrence: (B, steps).
 torch::Tensor true_future(const torch::Tensor& waves, int64_t steps) {
   const auto factor = fitted_recurrence(waves);
@@ -100,7 +94,9 @@ WaveProblem wave_problem(const LabOptions& options) {
                              .heads = transformer.heads,
                              .feed_forward = transformer.hidden,
                              .state = WaveRnnConfig().hidden};
-  return {sizes, widths, measure_baselines(test_waves(task), mean_target(*task.data->train))};
+  return {sizes, widths,
+          measure_baselines(test_waves(task),
+                            all_examples(*task.data->train).targets.mean().item<double>())};
 }
 
 SequenceNumbers sequence_numbers(const LabOptions& options, const std::string& label,

@@ -50,7 +50,7 @@ Chart wave_error_chart(const Lesson& lesson, const SequenceNumbers& numbers,
   for (size_t i = 0; i < count; ++i) {
     const auto& network = numbers.networks[i];
     ours.y.push_back(network.score.error.mean);
-    ours.error.push_back(network.score.error.deviation);
+    ours.error.push_back(network.score.error.std);
     if (const auto theirs = source_error(network.network))
       source.y[i] = theirs->mean, source.error[i] = theirs->std;
   }

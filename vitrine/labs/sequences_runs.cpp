@@ -3,39 +3,17 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "vitrine/core/error.h"
-#include "vitrine/core/settings.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/waves.h"
+#include "vitrine/labs/plain_values.h"
+#include "vitrine/labs/wave_recipe.h"
 #include "vitrine/models/model.h"
-#include "vitrine/train/config.h"
 #include "vitrine/train/trainer.h"
 
 namespace vitrine::labs {
 namespace {
-
-Recipe wave_recipe(const std::string& name, const std::string& settings, const WaveSizes& sizes,
-                   double rate, int64_t epochs, uint64_t seed) {
-  Recipe recipe;
-  Settings::from_text(
-      fmt::format("name: {name}\n"
-                  "seed: {seed}\n"
-                  "model: {{{settings}}}\n"
-                  "data: {{dataset: waves, length: {length}, batch: {batch}}}\n"
-                  "train:\n"
-                  "  epochs: {epochs}\n"
-                  "  optimizer: {{kind: adam, lr: {rate}, weight_decay: 0}}\n"
-                  "  schedule: {{kind: cosine, warmup_epochs: 1}}\n"
-                  "  clip: 1\n",
-                  fmt::arg("name", name), fmt::arg("seed", seed), fmt::arg("settings", settings),
-                  fmt::arg("length", sizes.length), fmt::arg("batch", sizes.batch),
-                  fmt::arg("epochs", epochs), fmt::arg("rate", rate)),
-      name)
-      .read_into(recipe);
-  return recipe;
-}
 
 /// The squared error of every test wave: (B).
 torch::Tensor squared_errors(Model& model, const Batch& test) {
@@ -94,11 +72,7 @@ WaveTask make_wave_task(const WaveSizes& sizes, uint64_t seed) {
                                                       seed))};
 }
 
-Batch test_waves(const WaveTask& task) {
-  std::vector<int64_t> all(task.data->test->size());
-  std::iota(all.begin(), all.end(), 0);
-  return task.data->test->load(all, /*epoch=*/-1);
-}
+Batch test_waves(const WaveTask& task) { return all_examples(*task.data->test); }
 
 WaveRuns::WaveRuns(const LabOptions& options, std::string topic, const std::string& label,
                    int64_t runs, const std::string& unit)
@@ -113,8 +87,14 @@ int64_t WaveRuns::runs_to_tune(const WaveSizes& sizes) {
 
 WaveRun WaveRuns::train(const WaveTask& task, const std::string& name, const std::string& settings,
                         double rate, int64_t epochs, int64_t seed) {
-  const auto recipe = wave_recipe(fmt::format("{}-{}", topic_, name), settings, task.sizes, rate,
-                                  epochs, first_seed_ + static_cast<uint64_t>(seed));
+  const auto recipe = recipe_of({.name = fmt::format("{}-{}", topic_, name),
+                                 .model = settings,
+                                 .length = task.sizes.length,
+                                 .batch = task.sizes.batch,
+                                 .epochs = epochs,
+                                 .rate = rate,
+                                 .clip = 1,
+                                 .seed = first_seed_ + static_cast<uint64_t>(seed)});
   WaveRun run{.model = build_for_training(recipe, *task.data)};
   run.result = train_in_lab(recipe, run.model, *task.data,
                             folder_ / fmt::format("{}-{:03}", recipe.name, done_));
@@ -162,14 +142,8 @@ WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task) {
     score.example_spread += errors.std().item<double>() / count;
     score.seconds += run.result.seconds / count;
   }
-  score.error = summary_of_runs(score.mse);
+  score.error = spread(score.mse);
   return score;
-}
-
-int64_t parameter_count(const Model& model) {
-  int64_t count = 0;
-  for (const auto& parameter : model.parameters()) count += parameter.numel();
-  return count;
 }
 
 }  // namespace vitrine::labs

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "vitrine/core/progress.h"
+#include "vitrine/core/spread.h"
 #include "vitrine/labs/lab.h"
-#include "vitrine/labs/run_summary.h"
 #include "vitrine/labs/training.h"
 
 namespace vitrine {
@@ -105,14 +105,12 @@ struct WaveScore {
   std::vector<RateTrial> trials{};
   double rate = 0;
   std::vector<double> mse{};  // on the test part, per seed
-  RunSummary error{};         // of `mse`
+  Spread error{};             // of `mse`
   double example_spread = 0;  // standard deviation of the squared error over test waves
   int64_t parameters = 0;
   double seconds = 0;                     // of training, mean over the runs
   std::vector<double> epochs{}, curve{};  // error on the validation part, mean over the runs
 };
 WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task);
-
-int64_t parameter_count(const Model& model);
 
 }  // namespace vitrine::labs

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "vitrine/core/error.h"
 #include "vitrine/formats/checkpoint.h"
@@ -11,6 +12,12 @@
 #include "vitrine/train/trainer.h"
 
 namespace vitrine::labs {
+
+Batch all_examples(const BatchSource& source) {
+  std::vector<int64_t> indices(source.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return source.load(indices, /*epoch=*/-1);
+}
 
 LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Splits& data,
                     const fs::path& folder) {

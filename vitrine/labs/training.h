@@ -6,7 +6,9 @@
 #include "vitrine/core/files.h"
 
 namespace vitrine {
+class BatchSource;
 class Model;
+struct Batch;
 struct Recipe;
 struct Splits;
 }  // namespace vitrine
@@ -22,6 +24,9 @@ struct LabRun {
   // Per evaluated epoch.
   std::vector<double> epochs{}, train_loss{}, validation_curve{};
 };
+
+/// Every example, as it is.
+Batch all_examples(const BatchSource& source);
 
 /// Trains in the run folder `folder`, in place of a run that is there, and tests the best
 /// checkpoint, whose weights the model keeps, in evaluation mode. Throws if the user interrupts it.

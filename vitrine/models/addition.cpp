@@ -99,7 +99,7 @@ AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : c
                                     .hidden = config.hidden,
                                     .activation = config.activation,
                                     .norm = config.norm,
-                                    .relative = config.positions == Positions::Relative ? kPlaces - 1 : 0};
+                                    .relative = relative_reach(config.positions, kPlaces)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   if (config.norm == NormPlace::Pre)
     norm =

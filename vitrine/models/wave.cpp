@@ -39,20 +39,14 @@ void WaveTransformerConfig::validate() const {
 WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   config.validate();
   embed = register_module("embed", torch::nn::Linear(1, config.dim));
-  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
-                                               .kind = config.positions,
-                                               .rows = 1,
-                                               .columns = config.length,
-                                               .prefix = 0,
-                                               .dim = config.dim,
-                                           }));
-  const bool relative = config.positions == Positions::Relative;
+  positions = register_module("positions", PositionEmbedding(sequence_positions(
+                                               config.positions, config.length, config.dim)));
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
                                     .activation = config.activation,
                                     .norm = config.norm,
-                                    .relative = relative ? config.length - 1 : 0};
+                                    .relative = relative_reach(config.positions, config.length)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   if (config.norm == NormPlace::Pre)
     norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));

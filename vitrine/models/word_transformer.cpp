@@ -32,20 +32,14 @@ void WordTransformerConfig::validate() const {
 WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
   config.validate();
   embedding = register_module("embedding", torch::nn::Embedding(config.vocabulary, config.dim));
-  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
-                                               .kind = config.positions,
-                                               .rows = 1,
-                                               .columns = config.context,
-                                               .prefix = 0,
-                                               .dim = config.dim,
-                                           }));
-  const bool relative = config.positions == Positions::Relative;
+  positions = register_module("positions", PositionEmbedding(sequence_positions(
+                                               config.positions, config.context, config.dim)));
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
                                     .dropout = config.dropout,
                                     .causal = true,
-                                    .relative = relative ? config.context - 1 : 0};
+                                    .relative = relative_reach(config.positions, config.context)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
   head = register_module("head", torch::nn::Linear(config.dim, config.vocabulary));

@@ -12,12 +12,10 @@ torch::Tensor small_normal(at::IntArrayRef shape) { return torch::randn(shape) *
 }  // namespace
 
 const Choices<Positions>& positions_names() {
-  static const Choices<Positions> names = {{"learned", Positions::Learned},
-                                           {"learned_2d", Positions::Learned2d},
-                                           {"sinusoidal", Positions::Sinusoidal},
-                                           {"linear", Positions::Linear},
-                                           {"relative", Positions::Relative},
-                                           {"none", Positions::None}};
+  static const Choices<Positions> names = {
+      {"learned", Positions::Learned},       {"learned_2d", Positions::Learned2d},
+      {"sinusoidal", Positions::Sinusoidal}, {"linear", Positions::Linear},
+      {"relative", Positions::Relative},     {"none", Positions::None}};
   return names;
 }
 
@@ -32,6 +30,14 @@ torch::Tensor sinusoidal_table(int64_t tokens, int64_t dim) {
 torch::Tensor linear_table(int64_t tokens, int64_t dim) {
   const auto position = torch::arange(tokens, torch::kFloat).unsqueeze(1) / tokens;  // (T, 1)
   return position.expand({tokens, dim}).contiguous();                                // (T, C)
+}
+
+PositionEmbeddingConfig sequence_positions(Positions kind, int64_t length, int64_t dim) {
+  return {.kind = kind, .rows = 1, .columns = length, .prefix = 0, .dim = dim};
+}
+
+int64_t relative_reach(Positions kind, int64_t tokens) {
+  return kind == Positions::Relative ? tokens - 1 : 0;
 }
 
 PositionEmbeddingImpl::PositionEmbeddingImpl(const PositionEmbeddingConfig& c) : config(c) {

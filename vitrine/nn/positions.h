@@ -6,8 +6,8 @@
 
 namespace vitrine {
 
-/// `Linear` adds pos / tokens to every channel; `Relative` adds nothing to the tokens, the attention
-/// layers know the distances instead (`AttentionConfig::relative`).
+/// `Linear` adds pos / tokens to every channel; `Relative` adds nothing to the tokens, the
+/// attention layers know the distances instead (`AttentionConfig::relative`).
 enum class Positions { Learned, Learned2d, Sinusoidal, Linear, Relative, None };
 const Choices<Positions>& positions_names();
 
@@ -22,6 +22,11 @@ struct PositionEmbeddingConfig {
   int64_t prefix = 1;             // tokens before the grid (a class token)
   int64_t dim = 64;
 };
+
+/// Positions of a sequence of up to `length` tokens.
+PositionEmbeddingConfig sequence_positions(Positions kind, int64_t length, int64_t dim);
+/// How far apart tokens can be, for `AttentionConfig::relative`; 0 unless `kind` is Relative.
+int64_t relative_reach(Positions kind, int64_t tokens);
 
 /// Adds to each token what says where it stands: (B, T, C) -> (B, T, C), T = prefix + rows *
 /// columns. A sequence (one row, no prefix) may also be shorter.

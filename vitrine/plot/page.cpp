@@ -13,9 +13,10 @@ namespace {
 
 constexpr const char* kStyle = R"(
 :root { color-scheme: light dark; --ink: #1d232b; --quiet: #5b6672; --paper: #ffffff;
-  --line: #dfe4ea; --soft: #f4f6f8; }
+  --line: #dfe4ea; --soft: #f4f6f8; --link: #0b5cad; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ed; --quiet: #a3adb8; --paper: #15191e; --line: #333b45; --soft: #1e242b; }
+  :root { --ink: #e6e9ed; --quiet: #a3adb8; --paper: #15191e; --line: #333b45; --soft: #1e242b;
+    --link: #7db7f0; }
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.6;
@@ -25,7 +26,13 @@ h1 { font-size: 1.9rem; line-height: 1.25; margin: 0 0 1.5rem; }
 h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem;
   border-bottom: 1px solid var(--line); }
 h1, h2, p, li, figcaption { overflow-wrap: anywhere; word-break: keep-all; }
-p, ul { max-width: 46rem; }
+p, ul, ol { max-width: 46rem; }
+a { color: var(--link); font-weight: 600; }
+.entries { list-style: none; padding: 0; }
+.entries li { border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem;
+  margin: .75rem 0; }
+.entries p { margin: .2rem 0 0; }
+.missing { color: var(--quiet); }
 pre { background: var(--soft); padding: .9rem 1rem; border-radius: 8px; overflow-x: auto; }
 .table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -106,9 +113,28 @@ void Page::paragraph(const std::string& text) {
   body_ += fmt::format("<p>{}</p>\n", escape_markup(text));
 }
 
-void Page::list(const std::vector<std::string>& items) {
-  body_ += "<ul>\n";
+void Page::items(const char* tag, const std::vector<std::string>& items) {
+  body_ += fmt::format("<{}>\n", tag);
   for (const auto& item : items) body_ += fmt::format("<li>{}</li>\n", escape_markup(item));
+  body_ += fmt::format("</{}>\n", tag);
+}
+
+void Page::list(const std::vector<std::string>& items) { this->items("ul", items); }
+
+void Page::numbered(const std::vector<std::string>& items) { this->items("ol", items); }
+
+void Page::entries(const std::vector<PageEntry>& entries) {
+  body_ += "<ul class=\"entries\">\n";
+  for (const auto& e : entries) {
+    const auto title = escape_markup(e.title), text = escape_markup(e.text);
+    if (e.link.empty())
+      body_ +=
+          fmt::format("<li><b>{}</b><p>{}</p><p class=\"missing\">{} <code>{}</code></p></li>\n",
+                      title, text, escape_markup(e.note), escape_markup(e.command));
+    else
+      body_ += fmt::format("<li><a href=\"{}\">{}</a><p>{}</p></li>\n", escape_markup(e.link),
+                           title, text);
+  }
   body_ += "</ul>\n";
 }
 

@@ -29,6 +29,14 @@ struct Table {
 /// Whether a cell holds a number, or a dash for none: columns of such cells are set to the right.
 bool is_number_cell(const std::string& text);
 
+/// Something that a page tells of: a link to another page or, where there is none, a note and the
+/// command that helps.
+struct PageEntry {
+  std::string title{}, text{};
+  std::string link{};
+  std::string note{}, command{};
+};
+
 /// One HTML page that needs nothing but itself: style and figures are inside. All text is shown
 /// as it is given.
 class Page {
@@ -39,6 +47,9 @@ class Page {
   void section(const std::string& heading);
   void paragraph(const std::string& text);
   void list(const std::vector<std::string>& items);
+  void numbered(const std::vector<std::string>& items);
+  /// Things with a title and a line about them, each in a box of its own.
+  void entries(const std::vector<PageEntry>& entries);
   /// Text on lines of its own in letters of equal width.
   void preformatted(const std::string& text);
   /// Rows as long as the header; columns of numbers are set to the right.
@@ -52,6 +63,7 @@ class Page {
   void save(const fs::path& path) const;
 
  private:
+  void items(const char* tag, const std::vector<std::string>& items);
   std::string figure_html(const PageFigure& figure);
 
   std::string title_, language_, body_;

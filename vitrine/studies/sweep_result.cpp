@@ -1,7 +1,5 @@
 #include "vitrine/studies/sweep_result.h"
 
-#include <cmath>
-
 namespace vitrine {
 
 std::string SweepPoint::value(const std::string& key) const {
@@ -11,18 +9,10 @@ std::string SweepPoint::value(const std::string& key) const {
 }
 
 Spread spread(const PointResult& point, double RunResult::*figure) {
-  Spread s;
-  for (const auto& run : point.runs) {
-    if (run.end == RunEnd::Failed) continue;
-    s.mean += run.*figure;
-    ++s.count;
-  }
-  if (s.count == 0) return s;
-  s.mean /= static_cast<double>(s.count);
+  std::vector<double> values;
   for (const auto& run : point.runs)
-    if (run.end != RunEnd::Failed) s.std += std::pow(run.*figure - s.mean, 2);
-  s.std = s.count > 1 ? std::sqrt(s.std / static_cast<double>(s.count - 1)) : 0;
-  return s;
+    if (run.end != RunEnd::Failed) values.push_back(run.*figure);
+  return spread(values);
 }
 
 }  // namespace vitrine

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
+#include "vitrine/core/spread.h"
 
 namespace vitrine {
 
@@ -50,11 +51,7 @@ struct SweepResult {
   std::vector<PointResult> points;
 };
 
-/// Mean and standard deviation (of a sample) over the runs that did not fail.
-struct Spread {
-  double mean = 0, std = 0;
-  int64_t count = 0;
-};
+/// Over the runs that did not fail.
 Spread spread(const PointResult& point, double RunResult::*figure);
 
 }  // namespace vitrine

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "vitrine/data/batch.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
@@ -34,21 +35,26 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
   return {times[times.size() / 2], static_cast<int64_t>(times.size())};
 }
 
+Throughput measure_training(Model& model, const Batch& batch, double seconds) {
+  model.train();
+  Optimizer optimizer({}, trainable_parameters(model));
+  const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
+  return measure_steps(
+      [&] {
+        objective->loss(model.forward(batch.inputs), batch.targets).backward();
+        optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
+        optimizer.zero_gradients();
+      },
+      seconds);
+}
+
 Throughput measure_training(Model& model, const ThroughputOptions& o) {
   const torch::Device device(o.device);
   model.to(device);
   model.train();
-  Optimizer optimizer({}, trainable_parameters(model));
-  const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
   const auto inputs = model.example_input(o.batch).to(device);
   const auto targets = random_targets(model.task(), model.forward(inputs));
-  return measure_steps(
-      [&] {
-        objective->loss(model.forward(inputs), targets).backward();
-        optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
-        optimizer.zero_gradients();
-      },
-      o.seconds);
+  return measure_training(model, Batch{inputs, targets}, o.seconds);
 }
 
 Throughput measure_inference(Model& model, const ThroughputOptions& o) {

@@ -7,6 +7,7 @@
 namespace vitrine {
 
 class Model;
+struct Batch;
 
 struct ThroughputOptions {
   int64_t batch = 32;
@@ -22,7 +23,10 @@ struct Throughput {
 /// Times `step` for about this many seconds, after warming up.
 Throughput measure_steps(const std::function<void()>& step, double seconds);
 
-/// A training step on random data: forward, loss, backward, AdamW.
+/// A training step on this batch: forward, loss, backward, AdamW.
+Throughput measure_training(Model& model, const Batch& batch, double seconds);
+
+/// A training step on random data.
 Throughput measure_training(Model& model, const ThroughputOptions& options);
 
 /// A forward pass on random data, without gradients.

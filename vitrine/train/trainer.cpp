@@ -299,13 +299,14 @@ class Training {
   }
 
   void show_progress() {
+    if (!progress_) return;
     const auto done = position_.epoch * data_.train->size() +
                       std::min(position_.batch * recipe_.data.batch, data_.train->size());
     const double loss = position_.averages.loss(),
                  watched = position_.averages.mean(objective_.watched());
     auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
     if (watched != loss) note += fmt::format(", {} {:.3f}", objective_.watched(), watched);
-    if (progress_) progress_->update(done, note);
+    progress_->update(done, note);
   }
 
   const TrainRequest& request_;

@@ -75,20 +75,14 @@ double count_per_run(const std::vector<AdditionAnswers>& runs, int deviation) {
 /// Mean and standard deviation (of a sample) over the runs of 100 * (1 - accuracy), per place.
 Series wrong_bars(const std::vector<AdditionAnswers>& runs,
                   std::array<double, 3> (*accuracy)(const AdditionAnswers&)) {
-  const auto n = static_cast<double>(runs.size());
-  Series bars{.y = {0, 0, 0}, .mark = Mark::Bars};
-  std::array<double, 3> squares{};
-  for (const auto& run : runs) {
-    const auto right = accuracy(run);
-    for (size_t i = 0; i < right.size(); ++i) bars.y[i] += 100 * (1 - right[i]) / n;
+  Series bars{.mark = Mark::Bars};
+  for (size_t place = 0; place < 3; ++place) {
+    std::vector<double> wrong;
+    for (const auto& run : runs) wrong.push_back(100 * (1 - accuracy(run)[place]));
+    const auto s = spread(wrong);
+    bars.y.push_back(s.mean);
+    if (s.count > 1) bars.error.push_back(s.std);
   }
-  if (runs.size() < 2) return bars;
-  for (const auto& run : runs) {
-    const auto right = accuracy(run);
-    for (size_t i = 0; i < right.size(); ++i)
-      squares[i] += std::pow(100 * (1 - right[i]) - bars.y[i], 2);
-  }
-  for (const double sum : squares) bars.error.push_back(std::sqrt(sum / (n - 1)));
   return bars;
 }
 

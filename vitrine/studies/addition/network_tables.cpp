@@ -14,13 +14,12 @@ using Runs = std::vector<TrainedAdder>;
 /// "1.20 ± 0.05" over the runs; without the deviation if there is only one.
 std::string over_runs(const Runs& runs, int decimals,
                       const std::function<double(const TrainedAdder&)>& figure) {
-  const auto n = static_cast<double>(runs.size());
-  double mean = 0, squares = 0;
-  for (const auto& run : runs) mean += figure(run) / n;
-  for (const auto& run : runs) squares += std::pow(figure(run) - mean, 2);
+  std::vector<double> values;
+  for (const auto& run : runs) values.push_back(figure(run));
+  auto [mean, std, count] = spread(values);
   if (std::abs(mean) < 0.5 * std::pow(10, -decimals)) mean = 0;  // never "-0.00"
-  if (runs.size() == 1) return fmt::format("{:.{}f}", mean, decimals);
-  return fmt::format("{:.{}f} ± {:.{}f}", mean, decimals, std::sqrt(squares / (n - 1)), decimals);
+  if (count == 1) return fmt::format("{:.{}f}", mean, decimals);
+  return fmt::format("{:.{}f} ± {:.{}f}", mean, decimals, std, decimals);
 }
 
 /// What `text` makes of each run, in the order of the runs.
