@@ -25,6 +25,7 @@ ModelChoice small(const std::string& name) {
   if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\n";
   if (has("depth")) overrides += "depth: 2\n";
   if (has("vocabulary")) overrides += "vocabulary: 40\ncontext: 6\n";
+  if (has("key_width")) overrides += "key_width: 12\nlayers: 2\nrows: 4\ncolumns: 5\n";
   for (const auto* key : {"dropout", "attention_dropout", "drop_path"})
     if (has(key)) overrides += std::string(key) + ": 0\n";
   Settings::from_text(overrides, "test").read_into(choice);
@@ -42,6 +43,8 @@ std::vector<int64_t> answer_shape(const Model& model) {
       return {3};
     case Task::NextToken:
       return {3, 6, 40};
+    case Task::NextByte:
+      return {3, 60, kByteValues};
   }
   return {};
 }
@@ -64,6 +67,10 @@ TEST_P(EveryModel, GivesFiniteOutputOfTheRightShape) {
 TEST_P(EveryModel, GivesEveryParameterAGradient) {
   torch::manual_seed(1);
   const auto model = small(GetParam()).build();
+  {
+    const torch::NoGradGuard no_grad;  // weights that start at zero would let no gradient through
+    for (auto& p : model->parameters()) p.add_(0.02 * torch::randn_like(p));
+  }
   const auto y = model->forward(model->example_input(4));
   const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
   objective->loss(y, random_targets(model->task(), y)).backward();

@@ -38,6 +38,24 @@ struct Inputs {
         v(torch::randn({B, T, H, E}, type)) {}
 };
 
+using Attend = torch::Tensor (*)(const torch::Tensor& q, const torch::Tensor& k,
+                                 const torch::Tensor& v, const AttentionPattern& pattern,
+                                 double dropout);
+
+/// The same values and gradients.
+void expect_equal(Attend one, Attend other, const AttentionPattern& pattern) {
+  Inputs x(2, 150, 3, 7, 5);
+  for (auto* t : {&x.q, &x.k, &x.v}) t->requires_grad_(true);
+  const auto ours = one(x.q, x.k, x.v, pattern, /*dropout=*/0);
+  const auto theirs = other(x.q, x.k, x.v, pattern, /*dropout=*/0);
+  ASSERT_TRUE(torch::allclose(ours, theirs, 1e-4, 1e-5)) << text_of(pattern);
+  const auto weight = torch::randn_like(ours);
+  const auto a = torch::autograd::grad({(ours * weight).sum()}, {x.q, x.k, x.v});
+  const auto b = torch::autograd::grad({(theirs * weight).sum()}, {x.q, x.k, x.v});
+  for (size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(torch::allclose(a[i], b[i], 1e-3, 1e-5)) << text_of(pattern) << " input " << i;
+}
+
 }  // namespace
 
 TEST(AttentionPlan, HoldsEveryAllowedPairOnce) {
@@ -71,18 +89,22 @@ TEST(AttentionPlan, GrowsAsTheRootOfTheLengthSquared) {
 
 TEST(SparseAttention, EqualsTheMaskedDenseForm) {
   torch::manual_seed(1);
-  for (const auto& pattern : all_patterns()) {
-    Inputs x(2, 150, 3, 7, 5);
-    for (auto* t : {&x.q, &x.k, &x.v}) t->requires_grad_(true);
-    const auto ours = sparse_attention(x.q, x.k, x.v, pattern);
-    const auto theirs = masked_attention(x.q, x.k, x.v, pattern);
-    ASSERT_TRUE(torch::allclose(ours, theirs, 1e-4, 1e-5)) << text_of(pattern);
-    const auto weight = torch::randn_like(ours);
-    const auto a = torch::autograd::grad({(ours * weight).sum()}, {x.q, x.k, x.v});
-    const auto b = torch::autograd::grad({(theirs * weight).sum()}, {x.q, x.k, x.v});
-    for (size_t i = 0; i < a.size(); ++i)
-      ASSERT_TRUE(torch::allclose(a[i], b[i], 1e-3, 1e-5)) << text_of(pattern) << " input " << i;
-  }
+  for (const auto& pattern : all_patterns())
+    expect_equal(sparse_attention, masked_attention, pattern);
+}
+
+TEST(SparseAttention, OnBlocksEqualsTheMaskedDenseForm) {
+  torch::manual_seed(1);
+  for (const auto& pattern : all_patterns())
+    expect_equal(block_attention, masked_attention, pattern);
+}
+
+TEST(SparseAttention, OnBlocksDropsTheShareOfWeightsThatWasAsked) {
+  torch::manual_seed(1);
+  const auto equal = torch::zeros({1, 200, 1, 1}), values = torch::ones({1, 200, 1, 1});
+  const auto out = block_attention(equal, equal, values, {.causal = false}, /*dropout=*/0.25);
+  EXPECT_NEAR(out.mean().item<double>(), 1, 0.02);
+  EXPECT_GT(out.std().item<double>(), 0.01);
 }
 
 TEST(SparseAttention, GradientsEqualDifferencesWithDropout) {

@@ -11,12 +11,16 @@ enum class Task {
   DigitSum,   // what is a + b? scores (B, kSumScores), targets (B, 3) int64: the sum's digits
   NextValue,  // how does a sequence of numbers go on? values (B), targets (B) float
   NextToken,  // which word comes after each? scores (B, T, N), targets (B, T) int64
+  NextByte,   // which byte comes where, told by those before it? scores (B, T, 256), targets (B, T)
 };
 
 /// The values each digit of a sum 0 .. 198 can take: hundreds, tens, units. A network scores every
 /// value of every digit, one after the other.
 constexpr std::array<int64_t, 3> kSumDigitValues = {2, 10, 10};
 constexpr int64_t kSumScores = 22;
+
+/// The values of a byte.
+inline constexpr int64_t kByteValues = 256;
 
 /// A target of Task::NextToken that is not counted: no word comes there.
 inline constexpr int64_t kNotCounted = -100;

@@ -1,6 +1,7 @@
 #include "vitrine/data/registry.h"
 
 #include "vitrine/data/addition.h"
+#include "vitrine/data/byte_sequences.h"
 #include "vitrine/data/cifar10.h"
 #include "vitrine/data/fashion_mnist.h"
 #include "vitrine/data/image_folder.h"
@@ -35,6 +36,8 @@ const Registry<DatasetEntry>& datasets() {
     r.add("addition", addition_entry());
     r.add("waves", waves_entry());
     r.add("sentences", sentences_entry());
+    r.add("cifar10_bytes", cifar10_bytes_entry());
+    r.add("bytes", bytes_entry());
     return r;
   }();
   return registry;

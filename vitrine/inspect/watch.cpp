@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -29,28 +30,43 @@ std::vector<torch::Tensor> tensors_of(const Inputs& in) {
 }
 
 // Multiply-adds per element of the output.
-int64_t none(const Inputs&) { return 0; }
-int64_t per_linear(const Inputs& in) { return in[1].toTensor().size(-1); }
-int64_t per_convolution(const Inputs& in) {
+double none(const Inputs&) { return 0; }
+double per_linear(const Inputs& in) { return static_cast<double>(in[1].toTensor().size(-1)); }
+double per_convolution(const Inputs& in) {
   const auto weight = in[1].toTensor();
-  return weight.numel() / weight.size(0);
+  return static_cast<double>(weight.numel() / weight.size(0));
 }
-int64_t per_product(const Inputs& in) { return in[0].toTensor().size(-1); }
-int64_t per_product_and_sum(const Inputs& in) { return in[1].toTensor().size(-1); }
-int64_t per_layer_norm(const Inputs& in) { return has_tensor(in, 2) ? 5 : 4; }
-int64_t per_batch_norm(const Inputs& in) { return has_tensor(in, 1) ? 2 : 1; }
+double per_product(const Inputs& in) { return static_cast<double>(in[0].toTensor().size(-1)); }
+double per_product_and_sum(const Inputs& in) {
+  return static_cast<double>(in[1].toTensor().size(-1));
+}
+double per_layer_norm(const Inputs& in) { return has_tensor(in, 2) ? 5 : 4; }
+double per_batch_norm(const Inputs& in) { return has_tensor(in, 1) ? 2 : 1; }
 /// Per gate, a number of the state weighs the input and the state before.
-int64_t per_recurrence(const Inputs& in) {
+double per_recurrence(const Inputs& in) {
   const auto weights = in[2].toTensorVector();
   const auto &from_input = weights[0], &from_state = weights[1];
   const auto gates = from_input.size(0) / from_state.size(1);
-  return gates * (from_input.size(1) + from_state.size(1));
+  return static_cast<double>(gates * (from_input.size(1) + from_state.size(1)));
 }
-int64_t per_attention(const Inputs& in) { return 2 * in[0].toTensor().size(1); }
+double per_attention(const Inputs& in) { return static_cast<double>(2 * in[0].toTensor().size(1)); }
+/// Each allowed pair of tokens costs a product of keys and one of values, in every head.
+double per_sparse_attention(const Inputs& in) {
+  const auto q = in[0].toTensor(), v = in[2].toTensor();
+  const auto pairs = static_cast<double>(in[3].toInt());
+  return pairs * static_cast<double>(q.size(3) + v.size(3)) /
+         static_cast<double>(v.size(1) * v.size(3));
+}
+
+/// What attention gives: (B, T, C). Its record closes before the kernel's output is at hand.
+std::vector<int64_t> attention_output(const std::string& op, const Inputs& in) {
+  const auto x = in[op == "vitrine::sparse_attention" ? 2 : 0].toTensor();
+  return {x.size(0), x.size(1), x.size(-2) * x.size(-1)};
+}
 
 struct LayerKind {
   const char* kind;
-  int64_t (*per_output)(const Inputs& in);
+  double (*per_output)(const Inputs& in);
   size_t input = 0;  // which argument is the layer's input
 };
 
@@ -70,6 +86,7 @@ const LayerKind* layer_kind(const std::string& op) {
       {"aten::mm", {"MatMul", per_product}},
       {"aten::addmm", {"MatMul", per_product_and_sum, 1}},
       {"vitrine::packed_attention", {"Attention", per_attention}},
+      {"vitrine::sparse_attention", {"Attention", per_sparse_attention}},
       {"aten::rnn_tanh", {"RNN", per_recurrence}},
       {"aten::lstm", {"LSTM", per_recurrence}},
       {"aten::gru", {"GRU", per_recurrence}},
@@ -148,7 +165,7 @@ class Watcher {
   };
   struct Row : at::ObserverContext {
     LayerSummary layer;
-    int64_t per_output = 0;
+    double per_output = 0;
   };
 
   static const void* storage_of(const torch::Tensor& t) {
@@ -191,8 +208,7 @@ class Watcher {
     row->per_output = kind->per_output(in);
     const auto shape = in[kind->input].toTensor().sizes();
     row->layer.input = shape.vec();
-    if (row->layer.kind == "Attention")
-      row->layer.output = {shape[0], shape[1], shape[3] * shape[4]};
+    if (row->layer.kind == "Attention") row->layer.output = attention_output(op, in);
     take_parameters(in, row->layer);
     return row;
   }
@@ -220,7 +236,8 @@ class Watcher {
     auto& layer = row.layer;
     if (layer.output.empty() && !outputs.empty() && outputs[0].isTensor())
       layer.output = outputs[0].toTensor().sizes().vec();
-    layer.multiply_adds = row.per_output * c10::multiply_integers(layer.output);
+    layer.multiply_adds =
+        std::llround(row.per_output * static_cast<double>(c10::multiply_integers(layer.output)));
     rows_.push_back(std::move(layer));
   }
 

@@ -75,6 +75,7 @@ class Planner {
     for (int64_t r = 0; r < group.queries.count; ++r)
       seen += add_row(tile, group.queries[r], allows);
     if (seen == 0) return;
+    plan_.pairs += seen;
     if (seen == group.queries.count * keys.count) {
       tile.whole = true;
       tile.low.clear();

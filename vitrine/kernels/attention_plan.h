@@ -38,6 +38,7 @@ using Pass = std::vector<QueryGroup>;
 struct AttentionPlan {
   int64_t tokens = 0;
   std::vector<Pass> passes;
+  int64_t pairs = 0;         // that the pattern allows
   int64_t cells = 0;         // in all tiles
   int64_t most_queries = 0;  // in a group
   int64_t most_keys = 0;     // in a tile

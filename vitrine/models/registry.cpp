@@ -3,6 +3,7 @@
 #include "vitrine/models/addition.h"
 #include "vitrine/models/cct.h"
 #include "vitrine/models/resnet.h"
+#include "vitrine/models/sparse_transformer.h"
 #include "vitrine/models/vit.h"
 #include "vitrine/models/wave.h"
 #include "vitrine/models/word_transformer.h"
@@ -69,6 +70,14 @@ const Registry<ModelEntry>& models() {
                                      WaveRnnConfig()));
     r.add("word_transformer",
           entry<WordTransformer>("tells the next word of a sentence", WordTransformerConfig()));
+    r.add("sparse_c10",
+          entry<SparseTransformer>("pictures byte by byte: 128 blocks of 256, sparse attention",
+                                   sparse_c10()));
+    r.add("sparse_c10_small",
+          entry<SparseTransformer>("pictures byte by byte: 16 blocks of 256", sparse_c10_small()));
+    r.add("sparse_c10_tiny",
+          entry<SparseTransformer>("pictures or texts byte by byte: 4 blocks of 128",
+                                   sparse_c10_tiny()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));
     r.add("vit_small_patch16_224", alias("vit_s16", r.get("vit_s16")));

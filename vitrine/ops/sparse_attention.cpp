@@ -179,6 +179,57 @@ void check_sparse(const torch::Tensor& q, const torch::Tensor& k, const torch::T
   check(dropout >= 0 && dropout < 1, "sparse_attention: dropout {} is not in [0, 1)", dropout);
 }
 
+torch::Tensor tokens_at(const kernels::Places& places) {
+  auto tokens = torch::empty({places.count}, torch::kLong);
+  for (int64_t k = 0; k < places.count; ++k) tokens.data_ptr<int64_t>()[k] = places[k];
+  return tokens;
+}
+
+/// The keys of all tiles of a group, and which of its queries sees which: (queries, keys) bool.
+std::pair<torch::Tensor, torch::Tensor> keys_of(const kernels::QueryGroup& group) {
+  std::vector<torch::Tensor> keys, seen;
+  for (const auto& tile : group.tiles) {
+    keys.push_back(tokens_at(tile.keys));
+    seen.push_back(torch::ones({group.queries.count, tile.keys.count}, torch::kBool));
+    if (tile.whole) continue;
+    const auto place = torch::arange(tile.keys.count).unsqueeze(0);
+    const auto edge = [](const std::vector<int32_t>& at) { return torch::tensor(at).unsqueeze(1); };
+    seen.back() = place.ge(edge(tile.low)).logical_and(place.lt(edge(tile.high)));
+  }
+  return {torch::cat(keys), torch::cat(seen, 1)};
+}
+
+/// What the tokens see in one pass, and the logarithm of the sum of exp(score) behind it.
+struct PassResult {
+  torch::Tensor mixed;    // (B, H, T, E)
+  torch::Tensor log_sum;  // (B, H, T, 1); -infinity for a token that sees none
+};
+
+/// q, k, v: (B, H, T, D or E).
+PassResult run_pass(const kernels::Pass& pass, const torch::Tensor& q, const torch::Tensor& k,
+                    const torch::Tensor& v, double dropout) {
+  std::vector<torch::Tensor> queries, mixed, log_sums;
+  for (const auto& group : pass) {
+    const auto [keys, seen] = keys_of(group);
+    queries.push_back(tokens_at(group.queries).to(q.device()));
+    const auto own_keys = keys.to(q.device()), hidden = seen.logical_not().to(q.device());
+    const auto scores =
+        q.index_select(2, queries.back()).matmul(k.index_select(2, own_keys).transpose(-2, -1)) /
+        std::sqrt(q.size(3));
+    const auto kept = scores.masked_fill(hidden, -INFINITY);  // (B, H, queries, keys)
+    const auto log_sum = kept.logsumexp(-1, /*keepdim=*/true);
+    const auto base = log_sum.masked_fill(log_sum.isinf(), 0);
+    const auto weights = torch::dropout((kept - base).exp(), dropout, /*train=*/dropout > 0);
+    mixed.push_back(weights.matmul(v.index_select(2, own_keys)));
+    log_sums.push_back(log_sum);
+  }
+  const auto shape = v.sizes();
+  const auto all = torch::cat(queries);
+  return {torch::zeros(shape, v.options()).index_copy(2, all, torch::cat(mixed, 2)),
+          torch::full({shape[0], shape[1], shape[2], 1}, -INFINITY, v.options())
+              .index_copy(2, all, torch::cat(log_sums, 2))};
+}
+
 }  // namespace
 
 torch::Tensor pattern_mask(const AttentionPattern& pattern, int64_t tokens) {
@@ -203,12 +254,33 @@ torch::Tensor masked_attention(const torch::Tensor& q, const torch::Tensor& k,
   return kept.matmul(heads(v)).transpose(1, 2).flatten(/*start_dim=*/2);      // (B, T, H * E)
 }
 
+torch::Tensor block_attention(const torch::Tensor& q, const torch::Tensor& k,
+                              const torch::Tensor& v, const AttentionPattern& pattern,
+                              double dropout) {
+  check_sparse(q, k, v, dropout);
+  const auto heads = [](const torch::Tensor& x) { return x.transpose(1, 2); };
+  std::vector<torch::Tensor> mixed, log_sums;
+  for (const auto& pass : kernels::attention_plan(pattern, q.size(1))->passes) {
+    if (pass.empty()) continue;
+    const auto result = run_pass(pass, heads(q), heads(k), heads(v), dropout);
+    mixed.push_back(result.mixed);
+    log_sums.push_back(result.log_sum);
+  }
+  if (mixed.empty()) return torch::zeros_like(v).flatten(/*start_dim=*/2);
+  const auto all = torch::stack(log_sums);  // (passes, B, H, T, 1)
+  const auto total = all.logsumexp(0);
+  const auto shares = (all - total.masked_fill(total.isinf(), 0)).exp();
+  return (shares * torch::stack(mixed)).sum(0).transpose(1, 2).flatten(/*start_dim=*/2);
+}
+
 torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
                                const torch::Tensor& v, const AttentionPattern& pattern,
                                double dropout) {
   check_sparse(q, k, v, dropout);
-  RECORD_FUNCTION("vitrine::sparse_attention", std::vector<c10::IValue>({q, k, v}));
-  if (!has_cpu_kernel(q)) return masked_attention(q, k, v, pattern, dropout);
+  const auto pairs = kernels::attention_plan(pattern, q.size(1))->pairs;
+  RECORD_FUNCTION("vitrine::sparse_attention", std::vector<c10::IValue>({q, k, v, pairs}));
+  if (q.is_meta()) return v.new_empty({v.size(0), v.size(1), v.size(2) * v.size(3)});
+  if (!has_cpu_kernel(q)) return block_attention(q, k, v, pattern, dropout);
   return SparseAttention::apply(q, k, v, pattern, dropout).flatten(/*start_dim=*/2);
 }
 

@@ -13,7 +13,12 @@ torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
                                const torch::Tensor& v, const AttentionPattern& pattern,
                                double dropout = 0);
 
-/// The same by a mask over all pairs: the definition, and the path for devices without kernels.
+/// The same by plain operators on blocks of queries and keys: the path for devices without kernels.
+torch::Tensor block_attention(const torch::Tensor& q, const torch::Tensor& k,
+                              const torch::Tensor& v, const AttentionPattern& pattern,
+                              double dropout = 0);
+
+/// The same by a mask over all pairs: the definition.
 torch::Tensor masked_attention(const torch::Tensor& q, const torch::Tensor& k,
                                const torch::Tensor& v, const AttentionPattern& pattern,
                                double dropout = 0);

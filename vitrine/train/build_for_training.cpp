@@ -18,6 +18,8 @@ const char* models_for(Task task) {
       return "a model whose name begins with wave_";
     case Task::NextToken:
       return "word_transformer";
+    case Task::NextByte:
+      return "a model whose name begins with sparse_";
   }
   fail("train: task {} is not known", static_cast<int>(task));
 }

@@ -65,6 +65,12 @@ Sums scores_of(const Averages& averages, const Objective& objective) {
   return scores;
 }
 
+double watched_score(const Averages& averages, const Objective& objective) {
+  for (const auto& [name, score] : scores_of(averages, objective))
+    if (name == objective.watched()) return score;
+  fail("scores: '{}' was not measured", objective.watched());
+}
+
 std::string score_text(const std::string& name, double score) {
   if (name == "accuracy") return fmt::format("{:.2f} %", 100 * score);
   return std::abs(score) >= 0.01 ? fmt::format("{:.4f}", score) : fmt::format("{:.3g}", score);

@@ -39,6 +39,9 @@ class Averages {
 /// All that is known of a part of the data: the loss, what was measured, what follows from both.
 Sums scores_of(const Averages& averages, const Objective& objective);
 
+/// The score that decides which checkpoint is best.
+double watched_score(const Averages& averages, const Objective& objective);
+
 /// A score for people: "98.25 %" for an accuracy, "0.0313" for others.
 std::string score_text(const std::string& name, double score);
 /// "accuracy 98.25 % (loss 0.0631)": the watched score before the others.

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "vitrine/core/error.h"
 #include "vitrine/models/addition.h"
@@ -69,6 +70,10 @@ int64_t NextToken::counted(const torch::Tensor& targets) const {
 
 Sums NextToken::derived(double mean_loss) const { return {{"perplexity", std::exp(mean_loss)}}; }
 
+Sums NextByte::derived(double mean_loss) const {
+  return {{"bits_per_dim", mean_loss / std::numbers::ln2}};
+}
+
 std::unique_ptr<Objective> make_objective(Task task, double label_smoothing) {
   switch (task) {
     case Task::Classes:
@@ -81,6 +86,8 @@ std::unique_ptr<Objective> make_objective(Task task, double label_smoothing) {
       return std::make_unique<NextValue>();
     case Task::NextToken:
       return std::make_unique<NextToken>(label_smoothing);
+    case Task::NextByte:
+      return std::make_unique<NextByte>(label_smoothing);
   }
   fail("objective: task {} is not known", static_cast<int>(task));
 }
@@ -100,6 +107,7 @@ torch::Tensor random_targets(Task task, const torch::Tensor& output) {
     case Task::NextValue:
       return torch::randn({B}, output.device());
     case Task::NextToken:
+    case Task::NextByte:
       return torch::randint(output.size(2), {B, output.size(1)}, options);
   }
   fail("objective: task {} is not known", static_cast<int>(task));

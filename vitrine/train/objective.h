@@ -109,6 +109,15 @@ class NextToken : public CrossEntropy {
                               double smoothing) const override;
 };
 
+/// Each byte of a sequence by those before it: mean cross-entropy per byte, and the same in bits as
+/// "bits_per_dim". Output (B, T, 256), targets (B, T) int64.
+class NextByte : public NextToken {
+ public:
+  using NextToken::NextToken;
+  Sums derived(double mean_loss) const override;
+  std::string watched() const override { return "bits_per_dim"; }
+};
+
 /// Throws if labels cannot be smoothed in this task.
 std::unique_ptr<Objective> make_objective(Task task, double label_smoothing);
 

@@ -222,7 +222,7 @@ class Training {
       for (const auto& [name, value] : scores_of(scores, objective_))
         line.values.emplace_back("validation_" + name, value);
       check_finite(scores.loss(), "the validation loss");
-      better = note_score(scores.mean(objective_.watched()));
+      better = note_score(watched_score(scores, objective_));
     }
     line.values.emplace_back("learning_rate", rate_);
     line.values.emplace_back("examples_per_second", examples_per_second);
@@ -303,7 +303,7 @@ class Training {
     const auto done = position_.epoch * data_.train->size() +
                       std::min(position_.batch * recipe_.data.batch, data_.train->size());
     const double loss = position_.averages.loss(),
-                 watched = position_.averages.mean(objective_.watched());
+                 watched = watched_score(position_.averages, objective_);
     auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
     if (watched != loss) note += fmt::format(", {} {:.3f}", objective_.watched(), watched);
     progress_->update(done, note);

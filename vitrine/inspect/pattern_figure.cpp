@@ -1,0 +1,87 @@
+#include "vitrine/inspect/pattern_figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+namespace {
+
+using plot::Color;
+
+constexpr Color kNothing{245, 245, 245}, kHidden{225, 225, 225}, kFirst{0, 114, 178},
+    kSecond{86, 180, 233}, kItself{213, 94, 0};
+
+std::string name_of_kind(const AttentionPattern& pattern) {
+  for (const auto& [name, kind] : pattern_kind_names())
+    if (kind == pattern.kind) return name;
+  return "";
+}
+
+Color color_of(const AttentionPattern& p, int64_t i, int64_t j) {
+  if (i == j && p.allows(i, j)) return kItself;
+  if (!p.allows(i, j)) return p.causal && j > i ? kHidden : kNothing;
+  const bool halves = p.kind != PatternKind::Dense && p.kind != PatternKind::Local;
+  return halves && !p.first_half(i, j) ? kSecond : kFirst;
+}
+
+void paint(Image& image, int64_t x, int64_t y, Color color) {
+  auto* pixel = image.at(x, y);
+  pixel[0] = color.red;
+  pixel[1] = color.green;
+  pixel[2] = color.blue;
+}
+
+/// Row i, column j: whether token i sees token j.
+Image matrix_picture(const AttentionPattern& pattern, int64_t tokens) {
+  Image image(tokens, tokens);
+  for (int64_t i = 0; i < tokens; ++i)
+    for (int64_t j = 0; j < tokens; ++j) paint(image, j, i, color_of(pattern, i, j));
+  return image;
+}
+
+/// What `token` sees, with all tokens in rows of `columns`.
+Image view_picture(const AttentionPattern& pattern, int64_t tokens, int64_t token,
+                   int64_t columns) {
+  Image image(columns, (tokens + columns - 1) / columns);
+  for (int64_t j = 0; j < image.width * image.height; ++j)
+    paint(image, j % columns, j / columns,
+          j < tokens ? color_of(pattern, token, j) : Color{255, 255, 255});
+  return image;
+}
+
+}  // namespace
+
+double pattern_share(const AttentionPattern& pattern, int64_t tokens) {
+  int64_t allowed = 0;
+  for (int64_t i = 0; i < tokens; ++i)
+    for (int64_t j = 0; j < tokens; ++j) allowed += pattern.allows(i, j);
+  const double n = static_cast<double>(tokens);
+  return static_cast<double>(allowed) / (pattern.causal ? n * (n + 1) / 2 : n * n);
+}
+
+plot::Figure pattern_figure(const AttentionPattern& pattern, int64_t tokens) {
+  pattern.validate();
+  constexpr int64_t kMostTokens = 4096;
+  check(tokens > 0 && tokens <= kMostTokens, "inspect: n {} is not between 1 and {}", tokens,
+        kMostTokens);
+  const auto token = tokens / 2 + tokens / 8;
+  const auto columns = std::min(pattern.stride, tokens);
+  return {.title = fmt::format("{} attention, {} tokens, stride {}: {:.1f} % of the pairs",
+                               name_of_kind(pattern), tokens, pattern.stride,
+                               100 * pattern_share(pattern, tokens)),
+          .columns = 2,
+          .panels = {plot::Picture{.title = "row i, column j: token i sees token j",
+                                   .image = matrix_picture(pattern, tokens),
+                                   .smooth = false,
+                                   .size = 480},
+                     plot::Picture{
+                         .title = fmt::format("what token {} sees, in rows of {}", token, columns),
+                         .image = view_picture(pattern, tokens, token, columns),
+                         .smooth = false,
+                         .size = 480}}};
+}
+
+}  // namespace vitrine

@@ -1,0 +1,179 @@
+#include "vitrine/models/sparse_transformer.h"
+
+#include <cmath>
+
+#include "vitrine/core/checks.h"
+#include "vitrine/core/error.h"
+#include "vitrine/nn/recompute.h"
+#include "vitrine/ops/layer_norm.h"
+
+namespace vitrine {
+namespace {
+
+/// The pattern of a head in a layer.
+AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t layer, int64_t head) {
+  auto pattern = config.pattern;
+  const auto half = [](int64_t number) {
+    return number % 2 == 0 ? PatternHalf::First : PatternHalf::Second;
+  };
+  if (config.spread == PatternSpread::PerHead) pattern.half = half(head);
+  if (config.spread == PatternSpread::PerLayer) pattern.half = half(layer);
+  const int64_t most = pattern.stride / pattern.summary;  // sub-blocks that fit a block
+  if (pattern.kind == PatternKind::Fixed) pattern.offset = (pattern.offset + head) % most;
+  return pattern;
+}
+
+}  // namespace
+
+const Choices<PatternSpread>& pattern_spread_names() {
+  static const Choices<PatternSpread> names = {{"merged", PatternSpread::Merged},
+                                               {"per_head", PatternSpread::PerHead},
+                                               {"per_layer", PatternSpread::PerLayer}};
+  return names;
+}
+
+const Choices<ByteOrder>& byte_order_names() {
+  static const Choices<ByteOrder> names = {{"interleaved", ByteOrder::Interleaved},
+                                           {"planar", ByteOrder::Planar}};
+  return names;
+}
+
+void SparseTransformerConfig::visit(Fields& f) {
+  f("rows", rows, "rows of the picture; of a text: length / columns");
+  f("columns", columns, "pixels in a row; of a text: any number that divides its length");
+  f("channels", channels, "bytes per pixel; 1 for text");
+  f("order", order, byte_order_names(), "how the bytes of a picture follow each other");
+  f("layers", layers, "blocks");
+  f("heads", heads, "attention heads; must divide dim and key_width");
+  f("dim", dim, "width of a token");
+  f("key_width", key_width, "width of queries and keys, all heads together");
+  f("hidden", hidden, "width inside the feed-forward");
+  f("dropout", dropout, "dropout where a residual is added");
+  f("spread", spread, pattern_spread_names(), "how the pattern's halves share heads and layers");
+  f.group("pattern", pattern, "which bytes a byte may look at");
+}
+
+void SparseTransformerConfig::validate() const {
+  check(
+      rows > 0 && columns > 0 && channels > 0 && layers > 0 && dim > 0 && hidden > 0,
+      "sparse_transformer: rows {}, columns {}, channels {}, layers {}, dim {} and hidden {} must "
+      "be positive",
+      rows, columns, channels, layers, dim, hidden);
+  check(pattern.causal, "sparse_transformer: the pattern must be causal");
+  check_share("sparse_transformer", "dropout", dropout);
+  SparseAttentionConfig{dim, key_width, std::vector<AttentionPattern>(heads, pattern)}.validate();
+}
+
+SparseTransformerConfig sparse_c10() { return {}; }
+
+SparseTransformerConfig sparse_c10_small() {
+  SparseTransformerConfig c;
+  c.layers = 16;
+  return c;
+}
+
+SparseTransformerConfig sparse_c10_tiny() {
+  SparseTransformerConfig c;
+  c.layers = 4;
+  c.dim = 128;
+  c.key_width = 64;
+  c.hidden = 256;
+  c.dropout = 0;
+  return c;
+}
+
+SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(c) {
+  const auto C = config.dim;
+  start = register_parameter("start", torch::empty({C}));
+  embedding = register_module("embedding", torch::nn::Embedding(kByteValues, C));
+  row_embed = register_parameter("row_embed", torch::empty({config.rows, C}));
+  column_embed = register_parameter("column_embed", torch::empty({config.columns, C}));
+  if (config.channels > 1)
+    channel_embed = register_parameter("channel_embed", torch::empty({config.channels, C}));
+  blocks = register_module("blocks", torch::nn::ModuleList());
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    SparseBlockConfig block{.attention = {.dim = C, .key_width = config.key_width},
+                            .hidden = config.hidden,
+                            .dropout = config.dropout};
+    for (int64_t head = 0; head < config.heads; ++head)
+      block.attention.patterns.push_back(head_pattern(config, layer, head));
+    blocks->push_back(SparseBlock(block));
+  }
+  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({C})));
+  head = register_module("head",
+                         torch::nn::Linear(torch::nn::LinearOptions(C, kByteValues).bias(false)));
+  initialise();
+}
+
+void SparseTransformer::initialise() {
+  const torch::NoGradGuard no_grad;
+  constexpr double kScale = 0.125;
+  const auto C = static_cast<double>(config.dim);
+  const double tables = channel_embed.defined() ? 3 : 2;
+  embedding->weight.normal_(0, kScale / std::sqrt(C));
+  start.normal_(0, kScale / std::sqrt(C));
+  for (auto* table : {&row_embed, &column_embed, &channel_embed})
+    if (table->defined()) table->normal_(0, kScale / std::sqrt(C * tables));
+  const double branch = 1 / std::sqrt(2.0 * static_cast<double>(config.layers));
+  const auto linear = [&](torch::nn::Linear& layer, double factor) {
+    layer->weight.normal_(0,
+                          factor * kScale / std::sqrt(static_cast<double>(layer->weight.size(1))));
+    layer->bias.zero_();
+  };
+  for (const auto& module : *blocks) {
+    const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(module);
+    linear(block->attn->qkv, 1);
+    linear(block->attn->proj, branch);
+    linear(block->mlp->fc1, 1);
+    linear(block->mlp->fc2, branch);
+  }
+  head->weight.zero_();
+}
+
+torch::Tensor SparseTransformer::example_input(int64_t batch) const {
+  return torch::randint(kByteValues, {batch, config.length()}, torch::kLong);
+}
+
+torch::Tensor SparseTransformer::ordered(const torch::Tensor& x) const {
+  if (config.order == ByteOrder::Interleaved) return x;
+  return x.unflatten(1, {config.rows * config.columns, config.channels})
+      .transpose(1, 2)
+      .flatten(1, 2);
+}
+
+torch::Tensor SparseTransformer::interleaved(const torch::Tensor& x) const {
+  if (config.order == ByteOrder::Interleaved) return x;
+  return x.unflatten(1, {config.channels, config.rows * config.columns})
+      .transpose(1, 2)
+      .flatten(1, 2);
+}
+
+torch::Tensor SparseTransformer::position_table() const {
+  const auto R = config.rows, L = config.columns, K = config.channels, C = config.dim;
+  const auto at = [&](const torch::Tensor& table, int64_t dimension) {
+    std::vector<int64_t> shape = {1, 1, 1, C};
+    shape[dimension] = table.size(0);
+    return table.view(shape);
+  };
+  auto sum = at(row_embed, 0) + at(column_embed, 1);              // (R, L, 1, C)
+  if (channel_embed.defined()) sum = sum + at(channel_embed, 2);  // (R, L, K, C)
+  if (config.order == ByteOrder::Planar) sum = sum.permute({2, 0, 1, 3});
+  return sum.reshape({1, R * L * K, C});
+}
+
+torch::Tensor SparseTransformer::forward(const torch::Tensor& bytes) {
+  const auto B = bytes.size(0), T = config.length();
+  check(bytes.dim() == 2 && bytes.size(1) == T, "sparse_transformer: input {} is not (B, {}) bytes",
+        fmt::join(bytes.sizes(), "x"), T);
+  const auto before = embedding(ordered(bytes).narrow(1, 0, T - 1));
+  const auto first = start.view({1, 1, config.dim}).expand({B, 1, config.dim});
+  auto x = torch::cat({first, before}, 1) + position_table();  // (B, T, C)
+  for (const auto& module : *blocks) {
+    const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(module);
+    const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
+    x = recompute_blocks ? recomputed(forward, x) : forward(x);
+  }
+  return interleaved(head(layer_norm(x, norm)));  // (B, T, 256)
+}
+
+}  // namespace vitrine

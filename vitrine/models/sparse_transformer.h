@@ -1,0 +1,69 @@
+#pragma once
+
+// Sparse Transformer: Child et al., "Generating Long Sequences with Sparse Transformers"
+// (arXiv:1904.10509). A picture or a text is a sequence of bytes, and each byte is told from those
+// before it. With a sparse pattern a layer costs O(n sqrt n) instead of O(n^2).
+
+#include "vitrine/core/fields.h"
+#include "vitrine/models/model.h"
+#include "vitrine/nn/sparse_block.h"
+
+namespace vitrine {
+
+/// How the two halves of a pattern are spread: each head has both; head by head; layer by layer.
+enum class PatternSpread { Merged, PerHead, PerLayer };
+const Choices<PatternSpread>& pattern_spread_names();
+
+/// How the bytes of a picture follow each other: R0 G0 B0 R1 ... or all R, all G, all B.
+enum class ByteOrder { Interleaved, Planar };
+const Choices<ByteOrder>& byte_order_names();
+
+struct SparseTransformerConfig {
+  int64_t rows = 32, columns = 32, channels = 3;
+  ByteOrder order = ByteOrder::Interleaved;
+  int64_t layers = 128;
+  int64_t heads = 2;
+  int64_t dim = 256;
+  int64_t key_width = 128;
+  int64_t hidden = 512;
+  double dropout = 0.25;
+  PatternSpread spread = PatternSpread::Merged;
+  AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 64};
+
+  int64_t length() const { return rows * columns * channels; }
+  void visit(Fields& f);
+  void validate() const;
+};
+
+/// CIFAR-10 as 3072 bytes: 128, 16 or 4 layers.
+SparseTransformerConfig sparse_c10();
+SparseTransformerConfig sparse_c10_small();
+SparseTransformerConfig sparse_c10_tiny();
+
+/// (B, T) bytes -> (B, T, 256): scores of each byte from those before it. Bytes come and scores go
+/// in interleaved order, whatever the order in which the model takes them.
+class SparseTransformer : public Model {
+ public:
+  explicit SparseTransformer(const SparseTransformerConfig& c);
+  torch::Tensor forward(const torch::Tensor& bytes) override;
+  torch::Tensor example_input(int64_t batch) const override;
+  Task task() const override { return Task::NextByte; }
+  /// Interleaved (B, T, ...) in the order in which the model takes the bytes, and back.
+  torch::Tensor ordered(const torch::Tensor& x) const;
+  torch::Tensor interleaved(const torch::Tensor& x) const;
+  /// What says where a byte stands, in the model's order: (1, T, C).
+  torch::Tensor position_table() const override;
+
+  const SparseTransformerConfig config;
+  torch::Tensor start;  // (dim), stands before the first byte
+  torch::nn::Embedding embedding{nullptr};
+  torch::Tensor row_embed, column_embed, channel_embed;  // (rows, dim), ...; no channels: undefined
+  torch::nn::ModuleList blocks{nullptr};
+  torch::nn::LayerNorm norm{nullptr};
+  torch::nn::Linear head{nullptr};
+
+ private:
+  void initialise();
+};
+
+}  // namespace vitrine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "vitrine/core/attention_pattern.h"
+#include "vitrine/nn/feed_forward.h"
+
+namespace vitrine {
+
+struct SparseAttentionConfig {
+  int64_t dim = 256;
+  int64_t key_width = 128;                   // of queries and keys, all heads together
+  std::vector<AttentionPattern> patterns{};  // one per head
+
+  int64_t heads() const { return static_cast<int64_t>(patterns.size()); }
+  void validate() const;
+};
+
+/// Multi-head self-attention in which each head follows its own pattern: (B, T, C) -> (B, T, C).
+class SparseAttentionImpl : public torch::nn::Module {
+ public:
+  explicit SparseAttentionImpl(const SparseAttentionConfig& c);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  const SparseAttentionConfig config;
+  torch::nn::Linear qkv{nullptr}, proj{nullptr};
+};
+TORCH_MODULE(SparseAttention);
+
+struct SparseBlockConfig {
+  SparseAttentionConfig attention{};
+  int64_t hidden = 512;
+  double dropout = 0;  // where a residual is added, nowhere else
+};
+
+/// a = drop(attention(norm(x))), b = drop(feed-forward(norm(x + a))), out = x + a + b.
+class SparseBlockImpl : public torch::nn::Module {
+ public:
+  explicit SparseBlockImpl(const SparseBlockConfig& c);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  const SparseBlockConfig config;
+  torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
+  SparseAttention attn{nullptr};
+  FeedForward mlp{nullptr};
+};
+TORCH_MODULE(SparseBlock);
+
+}  // namespace vitrine
