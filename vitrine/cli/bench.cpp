@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/core/error.h"
+#include "vitrine/core/peak_memory.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
@@ -20,6 +22,7 @@ struct BenchOptions {
   double seconds = 5;
   std::string device = "cpu";
   int64_t threads = 0;
+  bool recompute = false;
   bool json = false;
 };
 
@@ -35,10 +38,14 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   const auto threads = set_up_runtime(o.threads);
   open_device(o.device);
   const auto model = choice.build();
+  check(!o.recompute || model->named_children().contains("blocks"),
+        "bench: {} has no blocks to compute again; leave out --recompute", o.model);
+  model->recompute_blocks = o.recompute;
   const ThroughputOptions options{o.batch, o.seconds, o.device};
   const double peak = measure_sgemm_peak(o.device);
   const auto measured =
       training ? measure_training(*model, options) : measure_inference(*model, options);
+  const auto peak_bytes = process_peak_bytes();
   const auto shape = model->image_shape();
   const double examples = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
   const double gflops = 1e-9 * examples * (training ? kTrainFlops : kInferFlops) *
@@ -55,7 +62,9 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
                                     {"examples_per_second", examples},
                                     {"gflops", gflops},
                                     {"sgemm_gflops", peak},
-                                    {"share_of_sgemm", gflops / peak}}
+                                    {"share_of_sgemm", gflops / peak},
+                                    {"recompute", o.recompute},
+                                    {"peak_bytes", peak_bytes.value_or(0)}}
                  .dump()
           << '\n';
     return 0;
@@ -64,16 +73,21 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
       "{} {}, batch {}{}, {} threads, {}\n"
       "  {:.3g} ms per step (median of {})\n"
       "  {:.1f} {}/s\n"
-      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n",
+      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
+      "  {}\n",
       training ? "train" : "infer", o.model, o.batch,
       shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
       measured.milliseconds, measured.steps, examples, shape ? "images" : "examples", gflops,
-      100 * gflops / peak, peak);
+      100 * gflops / peak, peak,
+      peak_bytes
+          ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*peak_bytes))
+          : "peak memory not known");
   return 0;
 }
 
 /// Declares `bench train` or `bench infer`; whichever was given runs.
-void add_kind(CLI::App& app, const char* name, const char* help, std::shared_ptr<BenchOptions> o) {
+CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
+                   std::shared_ptr<BenchOptions> o) {
   auto* sub = app.add_subcommand(name, help);
   sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
   sub->add_option("--batch", o->batch, "pictures per step")
@@ -86,6 +100,7 @@ void add_kind(CLI::App& app, const char* name, const char* help, std::shared_ptr
   sub->add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
   sub->add_flag("--json", o->json, "one JSON object");
   sub->add_option("overrides", o->overrides, "key=value of the model, such as depth=6");
+  return *sub;
 }
 
 }  // namespace
@@ -94,7 +109,9 @@ Command bench_command() {
   return {"bench", "speed of training or inference, beside the machine's limit", [](CLI::App& app) {
             auto o = std::make_shared<BenchOptions>();
             app.require_subcommand(1);
-            add_kind(app, "train", "forward, backward and AdamW on random data", o);
+            add_kind(app, "train", "forward, backward and AdamW on random data", o)
+                .add_flag("--recompute", o->recompute,
+                          "keep only the blocks' inputs: less memory, more time");
             add_kind(app, "infer", "forward on random data", o);
             return [o, &app](Streams s) { return run_bench(*o, app.got_subcommand("train"), s); };
           }};

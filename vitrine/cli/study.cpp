@@ -1,35 +1,75 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
-#include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
+#include "vitrine/core/registry.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/studies/addition/report.h"
 #include "vitrine/studies/addition/run.h"
+#include "vitrine/studies/sparse/report.h"
+#include "vitrine/studies/sparse/run.h"
 
 namespace vitrine::cli {
 namespace {
 
 struct StudyOptions {
   std::string name;
-  std::string sweeps = "recipes/addition";
-  std::string out = "studies/addition";
+  std::string sweeps, out;  // empty: recipes/NAME and studies/NAME
   std::vector<std::string> parts;
   int64_t workers = 0;
   bool smoke = false;
 };
 
-int run_study(const StudyOptions& o, Streams s) {
-  check(o.name == "addition", "study: '{}' is not known (known: addition)", o.name);
-  set_up_runtime(/*threads=*/0);
-  const auto study = run_addition_study(
-      {.sweeps = o.sweeps, .out = o.out, .parts = o.parts, .workers = o.workers, .smoke = o.smoke});
+struct Study {
+  std::string summary;
+  const std::vector<std::string>& (*parts)();
+  void (*run)(const StudyOptions& o, Streams s);
+};
+
+/// Runs a study and writes its report.
+template <typename Options, auto run_parts, auto write_report>
+void run_and_report(const StudyOptions& o, Streams s) {
+  const Options options{
+      .sweeps = o.sweeps, .out = o.out, .parts = o.parts, .workers = o.workers, .smoke = o.smoke};
+  const auto study = run_parts(options);
   s.err << "writing the report\n";
-  write_addition_report(study, o.out);
+  write_report(study, options.out);
+}
+
+const Registry<Study>& studies() {
+  static const auto registry = [] {
+    Registry<Study> r("study");
+    r.add("addition",
+          {"CNN against Transformer at adding two numbers", addition_parts,
+           run_and_report<AdditionStudyOptions, run_addition_study, write_addition_report>});
+    r.add("sparse",
+          {"sparse against dense attention over the bytes of pictures", sparse::sparse_parts,
+           run_and_report<sparse::SparseStudyOptions, sparse::run_sparse_study,
+                          sparse::write_sparse_report>});
+    return r;
+  }();
+  return registry;
+}
+
+int run_study(StudyOptions o, Streams s) {
+  const auto& study = studies().get(o.name);
+  if (o.sweeps.empty()) o.sweeps = "recipes/" + o.name;
+  if (o.out.empty()) o.out = "studies/" + o.name;
+  set_up_runtime(/*threads=*/0);
+  study.run(o, s);
   if (interrupted())
     s.err << "interrupted; the same command goes on where it was. The report holds what is done\n";
   s.out << (fs::path(o.out) / "report.html").string() << '\n';
   return interrupted() ? 1 : 0;
+}
+
+/// One line per study: what `text` says of it.
+template <typename Text>
+std::string each_study(const Text& text) {
+  std::vector<std::string> lines;
+  for (const auto& [name, study] : studies())
+    lines.push_back(fmt::format("{}: {}", name, text(study)));
+  return fmt::format("{}", fmt::join(lines, "; "));
 }
 
 }  // namespace
@@ -38,16 +78,18 @@ Command study_command() {
   return {
       "study", "reproduce a whole study: sweeps, figures and a report", [](CLI::App& app) {
         const auto o = std::make_shared<StudyOptions>();
-        app.add_option("name", o->name, "addition: CNN against Transformer at adding two numbers")
+        app.add_option("name", o->name,
+                       each_study([](const Study& study) { return study.summary; }))
             ->required();
-        app.add_option(
-               "--parts", o->parts,
-               fmt::format("which to run: {}; default all", fmt::join(addition_parts(), ", ")))
+        app.add_option("--parts", o->parts,
+                       "which to run; default all. " + each_study([](const Study& study) {
+                         return fmt::format("{}", fmt::join(study.parts(), ", "));
+                       }))
             ->delimiter(',');
-        app.add_option("--sweeps", o->sweeps, "the folder of the study's sweep files")
-            ->capture_default_str();
-        app.add_option("--out", o->out, "where runs, figures and report.html go")
-            ->capture_default_str();
+        app.add_option("--sweeps", o->sweeps,
+                       "the folder of the study's sweep files; default recipes/NAME");
+        app.add_option("--out", o->out,
+                       "where runs, figures and report.html go; default studies/NAME");
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
             ->capture_default_str();
         app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");

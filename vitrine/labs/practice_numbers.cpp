@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "vitrine/core/line_fit.h"
 #include "vitrine/data/batch.h"
-#include "vitrine/labs/line_fit.h"
 #include "vitrine/labs/sequences_attention.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/throughput.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "vitrine/core/line_fit.h"
 #include "vitrine/core/progress.h"
-#include "vitrine/labs/line_fit.h"
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/nn/attention.h"
 #include "vitrine/train/throughput.h"

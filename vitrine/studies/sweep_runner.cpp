@@ -194,8 +194,7 @@ class Sweep {
 
  private:
   static fs::path program_of(const SweepOptions& options) {
-    const auto program =
-        options.program.empty() ? fs::read_symlink("/proc/self/exe") : options.program;
+    const auto program = options.program.empty() ? this_program() : options.program;
     check(::access(program.c_str(), X_OK) == 0, "sweep: {} is no program", program.string());
     return program;
   }

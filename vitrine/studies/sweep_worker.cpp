@@ -108,6 +108,8 @@ pid_t start(const std::vector<std::string>& command, const fs::path& log_file) {
 
 }  // namespace
 
+fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
+
 std::optional<RunResult> stored_result(const SweepJob& job) {
   if (fs::exists(failure_of(job)))
     return RunResult{

@@ -17,6 +17,9 @@ struct TrainProgram {
   int64_t threads = 1;
 };
 
+/// The program that calls.
+fs::path this_program();
+
 /// A run to be made. Beside its folder lie FOLDER.log, all that its process said, and, after a
 /// failure, FOLDER.failed with the reason.
 struct SweepJob {

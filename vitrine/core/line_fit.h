@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-namespace vitrine::labs {
+namespace vitrine {
 
 /// The slope of the line through the points, by least squares.
 inline double slope(const std::vector<double>& x, const std::vector<double>& y) {
@@ -18,4 +18,4 @@ inline double slope(const std::vector<double>& x, const std::vector<double>& y) 
   return (n * sxy - sx * sy) / (n * sxx - sx * sx);
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine

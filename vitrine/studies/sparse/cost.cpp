@@ -1,0 +1,138 @@
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+
+#include "vitrine/core/peak_memory.h"
+#include "vitrine/core/progress.h"
+#include "vitrine/ops/sparse_attention.h"
+#include "vitrine/studies/sparse/measure.h"
+
+namespace vitrine::sparse {
+namespace {
+
+using CostClock = std::chrono::steady_clock;
+
+constexpr int64_t kHeads = 2, kKeyWidth = 64, kValueWidth = 128;  // widths of one head
+constexpr double kMostDenseBytes = 6e9;
+
+double milliseconds_between(CostClock::time_point from, CostClock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+/// One way to compute attention, and how long it has taken each time.
+class Contender {
+ public:
+  using Attend = std::function<torch::Tensor(const torch::Tensor& q, const torch::Tensor& k,
+                                             const torch::Tensor& v)>;
+
+  /// Inputs are (1, T, H, width), with `heads_first` (1, H, T, width).
+  Contender(AttentionCost cost, bool heads_first, Attend attend)
+      : cost_(cost), attend_(std::move(attend)) {
+    const auto input = [&](int64_t width) {
+      const auto T = cost.tokens;
+      const auto x =
+          heads_first ? torch::randn({1, kHeads, T, width}) : torch::randn({1, T, kHeads, width});
+      return x.requires_grad_();
+    };
+    inputs_ = {input(kKeyWidth), input(kKeyWidth), input(kValueWidth)};
+  }
+
+  /// Also warms up.
+  void measure_memory() {
+    const PeakMemory peak;
+    pass();
+    cost_.bytes = peak.bytes().value_or(0);
+  }
+
+  void measure_time() {
+    const auto [forward, total] = pass();
+    forward_.push_back(forward);
+    total_.push_back(total);
+  }
+
+  AttentionCost cost() const {
+    auto cost = cost_;
+    cost.forward_ms = median(forward_);
+    cost.total_ms = median(total_);
+    return cost;
+  }
+
+ private:
+  std::pair<double, double> pass() const {
+    const auto start = CostClock::now();
+    const auto out = attend_(inputs_[0], inputs_[1], inputs_[2]);
+    const auto forward = CostClock::now();
+    torch::autograd::grad({out}, inputs_, {torch::ones_like(out)});
+    const auto end = CostClock::now();
+    return {milliseconds_between(start, forward), milliseconds_between(start, end)};
+  }
+
+  AttentionCost cost_;
+  Attend attend_;
+  std::vector<torch::Tensor> inputs_;
+  std::vector<double> forward_, total_;
+};
+
+Contender sparse_contender(int64_t tokens) {
+  const auto stride = stride_for(tokens);
+  const AttentionPattern pattern{.kind = PatternKind::Strided, .stride = stride};
+  return {{.tokens = tokens, .stride = stride},
+          /*heads_first=*/false,
+          [pattern](const auto& q, const auto& k, const auto& v) {
+            return sparse_attention(q, k, v, pattern);
+          }};
+}
+
+Contender dense_contender(int64_t tokens) {
+  const auto later = torch::ones({tokens, tokens}, torch::kBool).triu_(/*diagonal=*/1);
+  return {{.tokens = tokens},
+          /*heads_first=*/true,
+          [later](const auto& q, const auto& k, const auto& v) {
+            const auto scores = q.matmul(k.transpose(-2, -1)) / std::sqrt(double{kKeyWidth});
+            return scores.masked_fill(later, -INFINITY).softmax(-1).matmul(v);  // (1, H, T, width)
+          }};
+}
+
+}  // namespace
+
+int64_t stride_for(int64_t tokens) {
+  constexpr int64_t kStep = 16;
+  return kStep * static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(tokens)) / kStep));
+}
+
+double dense_attention_bytes(int64_t tokens) {
+  constexpr double kMatrices = 4;  // scores, masked, softmax, a gradient
+  const auto n = static_cast<double>(tokens);
+  return kMatrices * sizeof(float) * kHeads * n * n;
+}
+
+CostPart measure_cost(const std::vector<int64_t>& lengths, int64_t rounds) {
+  torch::manual_seed(1);
+  CostPart part{.threads = torch::get_num_threads(), .rounds = rounds};
+  constexpr int64_t kWarmUp = 64;  // tokens: what libraries keep for good is there afterwards
+  sparse_contender(kWarmUp).measure_memory();
+  dense_contender(kWarmUp).measure_memory();
+  Progress progress("cost", std::ssize(lengths), "lengths");
+  for (const auto tokens : lengths) {
+    std::vector<Contender> contenders = {sparse_contender(tokens)};
+    if (dense_attention_bytes(tokens) <= kMostDenseBytes)
+      contenders.push_back(dense_contender(tokens));
+    for (auto& contender : contenders) contender.measure_memory();
+    for (int64_t round = 0; round < rounds; ++round)
+      for (auto& contender : contenders) contender.measure_time();
+    part.sparse.push_back(contenders[0].cost());
+    if (contenders.size() > 1) part.dense.push_back(contenders[1].cost());
+    progress.update(std::ssize(part.sparse));
+  }
+  return part;
+}
+
+}  // namespace vitrine::sparse

@@ -1,0 +1,106 @@
+#include "vitrine/studies/sparse/curves.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/inspect/pattern_figure.h"
+#include "vitrine/studies/sweep_plan.h"
+#include "vitrine/train/run_folder.h"
+
+namespace vitrine::sparse {
+namespace {
+
+double bits(double nats) { return nats / std::numbers::ln2; }
+
+void add(Curve& curve, double seconds, double loss) {
+  if (!std::isfinite(loss)) return;  // an epoch that was not evaluated
+  curve.seconds.push_back(seconds);
+  curve.bits.push_back(bits(loss));
+}
+
+/// The share of pairs that the run's pattern allows, by the recipe as it was resolved.
+double pair_share(const RunFolder& folder) {
+  const auto file = folder.recipe().string();
+  try {
+    const auto model = YAML::LoadFile(file)["model"];
+    AttentionPattern pattern;
+    Settings::from_text(YAML::Dump(model["pattern"]), file).read_into(pattern);
+    const auto size = [&](const char* key) { return model[key].as<int64_t>(); };
+    return pattern_share(pattern, size("rows") * size("columns") * size("channels"));
+  } catch (const YAML::Exception& e) {
+    fail("study sparse: {} is not the recipe of a sparse transformer ({})", file, e.what());
+  }
+}
+
+TrainedRun trained_run(const std::string& name, const RunResult& result) {
+  TrainedRun run{.name = name, .error = result.error, .folder = result.folder};
+  if (result.end == RunEnd::Failed) return run;
+  const auto folder = RunFolder::open(result.folder);
+  run.curves = curves_of(read_metrics(folder.metrics()));
+  const auto& validation = run.curves.validation.bits;
+  if (!validation.empty())
+    run.best_validation = *std::min_element(validation.begin(), validation.end());
+  run.test = bits(result.loss);
+  run.pair_share = pair_share(folder);
+  run.over_budget = result.end == RunEnd::OverBudget;
+  return run;
+}
+
+}  // namespace
+
+RunCurves curves_of(const std::vector<MetricsLine>& lines) {
+  std::map<int64_t, const MetricsLine*> ends;  // of the epochs
+  for (const auto& line : lines)
+    if (line.kind == "epoch") ends[line.epoch] = &line;
+  RunCurves curves;
+  for (const auto& line : lines) {
+    const auto end = ends.find(line.epoch);
+    if (end == ends.end() || line.kind == "test") continue;
+    // Steps know the time of day only; the end of their epoch knows both times.
+    const double seconds = end->second->value("seconds") - (end->second->time - line.time);
+    if (line.kind == "step") add(curves.training, seconds, line.value("loss"));
+    if (line.kind == "epoch") add(curves.validation, seconds, line.value("validation_loss"));
+    curves.updates = std::max(curves.updates, line.step);
+    curves.seconds = std::max(curves.seconds, seconds);
+  }
+  return curves;
+}
+
+Curve binned(const Curve& curve, int64_t bins) {
+  if (curve.seconds.empty()) return {};
+  const double end = *std::max_element(curve.seconds.begin(), curve.seconds.end());
+  std::vector<double> seconds(bins), values(bins), counts(bins);
+  for (size_t i = 0; i < curve.seconds.size(); ++i) {
+    const auto place = static_cast<int64_t>(static_cast<double>(bins) * curve.seconds[i] / end);
+    const auto bin = std::clamp<int64_t>(place, 0, bins - 1);
+    seconds[bin] += curve.seconds[i];
+    values[bin] += curve.bits[i];
+    ++counts[bin];
+  }
+  Curve result;
+  for (int64_t bin = 0; bin < bins; ++bin) {
+    if (counts[bin] == 0) continue;
+    result.seconds.push_back(seconds[bin] / counts[bin]);
+    result.bits.push_back(values[bin] / counts[bin]);
+  }
+  return result;
+}
+
+TrainedPart trained_part(const SweepConfig& config, const SweepResult& result) {
+  TrainedPart part{.key = varied_keys(config).at(0),
+                   .budget = config.budget,
+                   .workers = config.workers,
+                   .threads = config.threads};
+  for (const auto& point : result.points)
+    for (const auto& run : point.runs)
+      part.runs.push_back(trained_run(point.point.value(part.key), run));
+  return part;
+}
+
+}  // namespace vitrine::sparse
