@@ -76,9 +76,8 @@ void write_sparse_report(const SparseStudy& study, const fs::path& folder) {
   page.paragraph(
       "A picture of 32 x 32 pixels is a sequence of 3072 bytes, and each byte is told from those "
       "before it. Dense attention looks at all pairs of bytes, sparse attention at a few. What "
-      "does "
-      "that save, and what does it cost? Results are in bits per dim: the mean of -log2 of the "
-      "probability that the network gives to the right byte.");
+      "does that save, and what does it cost? Results are in bits per dim: the mean of -log2 of "
+      "the probability that the network gives to the right byte.");
   if (const auto missing = missing_parts(study); !missing.empty())
     page.paragraph(fmt::format("Not run yet: {}.", fmt::join(missing, ", ")));
   write_patterns(page);

@@ -51,8 +51,8 @@ std::string exponent_text(const std::vector<AttentionCost>& costs,
 
 std::string cost_finding(const CostPart& cost) {
   auto text = fmt::format(
-      "from n = {} to {} the time of sparse attention grows as {} and its "
-      "memory as {} (its pairs: about n^1.5).",
+      "from n = {} to {} the time of sparse attention grows as {} and its memory as {} (its "
+      "pairs: about n^1.5).",
       cost.sparse.front().tokens, cost.sparse.back().tokens, exponent_text(cost.sparse, total_ms),
       exponent_text(cost.sparse, attention_bytes));
   if (cost.dense.empty()) return text;
@@ -95,11 +95,10 @@ void write_cost(ReportPage& page, const CostPart& cost) {
   page.section("Cost of one attention", "cost");
   page.paragraph(fmt::format(
       "Forward and backward pass over one sequence: width 256, 2 heads, queries and keys of half "
-      "the "
-      "width, {} thread(s), median of {} rounds in which both take turns. Sparse: both halves of "
-      "the "
-      "strided pattern, stride about sqrt(n). Dense: matrix product, causal mask, softmax, matrix "
-      "product, as LibTorch does them. Memory: the most that the process had beyond the inputs.",
+      "the width, {} thread(s), median of {} rounds in which both take turns. Sparse: both "
+      "halves of the strided pattern, stride about sqrt(n). Dense: matrix product, causal mask, "
+      "softmax, matrix product, as LibTorch does them. Memory: the most that the process had "
+      "beyond the inputs and the mask.",
       cost.threads, cost.rounds));
   plot::Table table{.title = "Time and memory",
                     .header = {"n", "stride", "sparse (ms)", "dense (ms)", "dense / sparse",
@@ -134,9 +133,8 @@ void write_step(ReportPage& page, const StepPart& step) {
   page.section("One training step", "step");
   page.paragraph(fmt::format(
       "{} ({} parameters, {} layers), batch 1, {} tokens, {} thread(s): forward, loss, backward, "
-      "Adam. "
-      "Each row is a process of its own, and its memory is the peak of that process. The dense "
-      "pattern runs in the same kernels as the sparse one, so it saves memory too.",
+      "Adam. Each row is a process of its own, and its memory is the peak of that process. The "
+      "dense pattern runs in the same kernels as the sparse one, so it saves memory too.",
       step.model, step.size.parameters, step.size.layers, step.tokens, step.threads));
   plot::Table table{.title = "Time and memory of a step",
                     .header = {"pattern", "recomputed", "seconds", "peak (GB)"},
@@ -191,8 +189,8 @@ void write_growth(ReportPage& page, const StepPart& step, const CostPart& cost) 
   page.table(table);
   const auto& last = rows.back();
   page.finding(fmt::format(
-      "at n = {} a dense step would take {:.3g} times the time and {:.3g} times "
-      "the memory of a sparse one ({:.3g} GB against {:.3g} GB).",
+      "at n = {} a dense step would take {:.3g} times the time and {:.3g} times the memory of a "
+      "sparse one ({:.3g} GB against {:.3g} GB).",
       last.tokens, last.dense.seconds / last.sparse.seconds, last.dense.bytes / last.sparse.bytes,
       last.dense.bytes / kGigabyte, last.sparse.bytes / kGigabyte));
 }
@@ -202,9 +200,8 @@ void write_sampling(ReportPage& page, const SamplingPart& sampling) {
   page.section("Drawing pictures", "sampling");
   page.paragraph(fmt::format(
       "Networks with random weights, {} thread(s). Cached: whole sequences, keys and values kept "
-      "as "
-      "long as the pattern may ask for them. Uncached: a whole forward pass for each byte; every "
-      "pass costs the same, so the mean of a few is taken.",
+      "as long as the pattern may ask for them. Uncached: a whole forward pass for each byte; "
+      "every pass costs the same, so the mean of a few is taken.",
       sampling.threads));
   plot::Table table{.title = "Bytes per second",
                     .header = {"model", "sequences", "bytes drawn", "cached", "passes timed",

@@ -21,8 +21,7 @@ const std::vector<PartWords> kWords = {
      "How far may the pattern reach? sqrt(3072) is 55.4; one row of pixels has 96 bytes."},
     {"best", "The long run",
      "How far does a small network come in an hour? The paper's network of 128 layers has 2.80 "
-     "bits "
-     "per dim after 120 epochs."}};
+     "bits per dim after 120 epochs."}};
 
 const PartWords& words_of(const std::string& part) {
   return *std::find_if(kWords.begin(), kWords.end(),
@@ -106,27 +105,32 @@ std::vector<const TrainedRun*> ranked(const TrainedPart& trained) {
   return runs;
 }
 
+std::string updates_sentence(const std::vector<const TrainedRun*>& runs) {
+  const auto [fewest, most] = std::minmax_element(
+      runs.begin(), runs.end(),
+      [](const auto* a, const auto* b) { return a->curves.updates < b->curves.updates; });
+  const auto least = (*fewest)->curves.updates, highest = (*most)->curves.updates;
+  if (least == highest) return fmt::format("All made {} updates.", least);
+  return fmt::format("{} made the fewest updates ({}), {} the most ({}).", (*fewest)->name, least,
+                     (*most)->name, highest);
+}
+
 std::string ranking(const std::vector<const TrainedRun*>& runs) {
   const auto& first = *runs[0];
   if (runs.size() == 1)
     return fmt::format(
-        "{:.3f} bits per dim on the validation part and {:.3f} on the test part, "
-        "after {} updates in {}.",
+        "{:.3f} bits per dim on the validation part and {:.3f} on the test part, after {} "
+        "updates in {}.",
         first.best_validation, first.test, first.curves.updates,
         duration_text(first.curves.seconds));
   std::vector<std::string> others;
   for (size_t i = 1; i < runs.size(); ++i)
     others.push_back(fmt::format("{} (+{:.3f})", runs[i]->name,
                                  runs[i]->best_validation - first.best_validation));
-  const auto [fewest, most] = std::minmax_element(
-      runs.begin(), runs.end(),
-      [](const auto* a, const auto* b) { return a->curves.updates < b->curves.updates; });
   return fmt::format(
-      "lowest on the validation part is {} with {:.3f} bits per dim, then {}. {} made "
-      "the fewest updates ({}), {} the most ({}). One seed each: small differences "
-      "may be chance.",
-      first.name, first.best_validation, fmt::join(others, ", "), (*fewest)->name,
-      (*fewest)->curves.updates, (*most)->name, (*most)->curves.updates);
+      "lowest on the validation part is {} with {:.3f} bits per dim, then {}. {} One seed each: "
+      "small differences may be chance.",
+      first.name, first.best_validation, fmt::join(others, ", "), updates_sentence(runs));
 }
 
 }  // namespace
@@ -139,7 +143,7 @@ void write_trained(ReportPage& page, const std::string& part, const TrainedPart&
   if (std::any_of(trained.runs.begin(), trained.runs.end(),
                   [](const auto& run) { return run.over_budget; }))
     how +=
-        " A run that its time stops is scored on as many pictures, drawn at random, as a quarter "
+        "A run that its time stops is scored on as many pictures, drawn at random, as a quarter "
         "of that time allows.";
   page.paragraph(how);
   write_curves(page, part, trained);

@@ -119,7 +119,9 @@ class StudyRun {
     if (options.only_stored && !fs::exists(sweep_folder(config, options))) return;
     if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
     const auto result = run_sweep(config, options);
-    if (is_complete(result, config)) study.trained[part] = trained_part(config, result);
+    if (!is_complete(result, config)) return;
+    study.trained[part] = trained_part(config, result);
+    if (o_.workers > 0) study.trained[part].workers = o_.workers;
   }
 
   static const TrainedRun* best_run(const SparseStudy& study) {
