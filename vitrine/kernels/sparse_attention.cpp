@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "vitrine/kernels/dropout.h"
-#include "vitrine/kernels/gemm.h"
 #include "vitrine/kernels/masked_softmax.h"
+#include "vitrine/kernels/small_product.h"
 
 namespace vitrine::kernels {
 namespace {
@@ -51,14 +51,95 @@ int64_t high_of(const KeyTile& tile, int64_t row) {
   return tile.whole ? tile.keys.count : tile.high[row];
 }
 
-/// scores = scale * q k^T of the tile.
+/// The vectors as columns: (width, count).
 template <typename T>
-void tile_scores(const SparseHead<T>& h, const QueryGroup& group, const KeyTile& tile,
-                 Vectors<const T> keys, T* scores) {
-  const auto q = matrix_at(h.q, group.queries);
-  gemm(Turn::No, Turn::Yes, group.queries.count, tile.keys.count, h.key_width, h.scale, q.values,
-       q.stride, keys.values, keys.stride, T(0), scores, tile.keys.count);
+void turn(Vectors<const T> rows, int64_t count, int64_t width, T* room) {
+  for (int64_t k = 0; k < count; ++k)
+    for (int64_t c = 0; c < width; ++c) room[c * count + k] = rows.values[k * rows.stride + c];
 }
+
+/// A run of queries (or keys) and what they see (or who sees them) taken together.
+struct Strip {
+  int64_t first, count;
+  int64_t low, high;
+};
+
+/// The group's queries, some at a time, each with the keys of the tile that any of them sees.
+template <typename Work>
+void for_queries(const QueryGroup& group, const KeyTile& tile, const Work& work) {
+  const auto rows = group.queries.count;
+  for (int64_t first = 0; first < rows; first += kProductRows) {
+    Strip strip{first, std::min(kProductRows, rows - first), tile.keys.count, 0};
+    for (int64_t r = first; r < first + strip.count; ++r) {
+      if (low_of(tile, r) >= high_of(tile, r)) continue;
+      strip.low = std::min(strip.low, low_of(tile, r));
+      strip.high = std::max(strip.high, high_of(tile, r));
+    }
+    if (strip.low < strip.high) work(strip);
+  }
+}
+
+/// The tile's keys, some at a time, each with the queries of the group that see any of them.
+template <typename Work>
+void for_keys(const QueryGroup& group, const KeyTile& tile, const Work& work) {
+  const auto rows = group.queries.count, n = tile.keys.count;
+  for (int64_t first = 0; first < n; first += kProductRows) {
+    Strip strip{first, std::min(kProductRows, n - first), 0, rows};
+    const auto sees = [&](int64_t r) {
+      return low_of(tile, r) < first + strip.count && high_of(tile, r) > first;
+    };
+    while (strip.low < rows && !sees(strip.low)) ++strip.low;
+    while (strip.high > strip.low && !sees(strip.high - 1)) --strip.high;
+    if (strip.low < strip.high) work(strip);
+  }
+}
+
+/// A tile of numbers, one per query and key, and how it is multiplied. Only what some query sees is
+/// computed or read.
+template <typename T>
+class Tile {
+ public:
+  Tile(const QueryGroup& group, const KeyTile& tile) : group_(group), tile_(tile) {}
+
+  /// cells = scale * q k^T, where `turned` holds the keys as columns.
+  void products(T scale, Vectors<const T> q, int64_t width, const T* turned, T* cells) const {
+    const auto n = tile_.keys.count;
+    for_queries(group_, tile_, [&](const Strip& s) {
+      small_product(s.count, s.high - s.low, width, scale,
+                    StridedMatrix<T>{q.values + s.first * q.stride, q.stride, 1},
+                    RowMatrix<const T>{turned + s.low, n},
+                    RowMatrix<T>{cells + s.first * n + s.low, n}, /*add=*/false);
+    });
+  }
+
+  /// to += scale * cells x, for each query the sum over its keys.
+  void add_to_queries(T scale, const T* cells, Vectors<const T> x, int64_t width,
+                      Vectors<T> to) const {
+    const auto n = tile_.keys.count;
+    for_queries(group_, tile_, [&](const Strip& s) {
+      small_product(s.count, width, s.high - s.low, scale,
+                    StridedMatrix<T>{cells + s.first * n + s.low, n, 1},
+                    RowMatrix<const T>{x.values + s.low * x.stride, x.stride},
+                    RowMatrix<T>{to.values + s.first * to.stride, to.stride}, /*add=*/true);
+    });
+  }
+
+  /// to += scale * cells^T x, for each key the sum over the queries that see it.
+  void add_to_keys(T scale, const T* cells, Vectors<const T> x, int64_t width,
+                   Vectors<T> to) const {
+    const auto n = tile_.keys.count;
+    for_keys(group_, tile_, [&](const Strip& s) {
+      small_product(s.count, width, s.high - s.low, scale,
+                    StridedMatrix<T>{cells + s.low * n + s.first, 1, n},
+                    RowMatrix<const T>{x.values + s.low * x.stride, x.stride},
+                    RowMatrix<T>{to.values + s.first * to.stride, to.stride}, /*add=*/true);
+    });
+  }
+
+ private:
+  const QueryGroup& group_;
+  const KeyTile& tile_;
+};
 
 /// The weights with some dropped, or just the weights.
 template <typename T>
@@ -75,6 +156,7 @@ template <typename T>
 SparseScratch<T>::SparseScratch(const AttentionPlan& plan, int64_t key_width, int64_t value_width) {
   const auto cells = plan.most_queries * plan.most_keys;
   for (auto* room : {&scores, &dropped, &gradients}) room->resize(cells);
+  turned.resize(plan.most_keys * std::max(key_width, value_width));
   for (auto* room : {&keys, &key_gradients}) room->resize(plan.most_keys * key_width);
   for (auto* room : {&values, &value_gradients}) room->resize(plan.most_keys * value_width);
 }
@@ -83,13 +165,16 @@ template <typename T>
 void sparse_forward(const SparseHead<T>& h, const QueryGroup& group, Vectors<T> out, T* top, T* sum,
                     SparseScratch<T>& scratch) {
   const auto rows = group.queries.count;
+  const auto q = matrix_at(h.q, group.queries);
   const auto mixed = matrix_at(out, group.queries);
   for (const auto& tile : group.tiles) {
     const auto n = tile.keys.count;
     const auto keys = gathered(h.k, h.key_width, tile.keys, scratch.keys);
     const auto values = gathered(h.v, h.value_width, tile.keys, scratch.values);
+    const Tile<T> cells(group, tile);
     T* weights = scratch.scores.data();
-    tile_scores(h, group, tile, keys, weights);
+    turn(keys, n, h.key_width, scratch.turned.data());
+    cells.products(h.scale, q, h.key_width, scratch.turned.data(), weights);
     for (int64_t r = 0; r < rows; ++r) {
       const auto token = group.queries[r];
       const T factor = softmax_step(weights + r * n, n, low_of(tile, r), high_of(tile, r),
@@ -99,8 +184,7 @@ void sparse_forward(const SparseHead<T>& h, const QueryGroup& group, Vectors<T> 
         for (int64_t c = 0; c < h.value_width; ++c) row[c] *= factor;
     }
     const T* used = thinned(h.dropout, tile, rows * n, weights, scratch.dropped.data());
-    gemm(Turn::No, Turn::No, rows, h.value_width, n, T(1), used, n, values.values, values.stride,
-         T(1), mixed.values, mixed.stride);
+    cells.add_to_queries(T(1), used, values, h.value_width, mixed);
   }
 }
 
@@ -124,32 +208,31 @@ void sparse_backward(const SparseHead<T>& h, const QueryGroup& group, Vectors<co
   const auto d_rows = matrix_at(d_out, group.queries);
   const auto dq_rows = matrix_at(dq, group.queries);
   for (const auto& tile : group.tiles) {
-    const auto n = tile.keys.count, cells = rows * n;
+    const auto n = tile.keys.count;
     const auto keys = gathered(h.k, h.key_width, tile.keys, scratch.keys);
     const auto values = gathered(h.v, h.value_width, tile.keys, scratch.values);
+    const Tile<T> cells(group, tile);
     T *weights = scratch.scores.data(), *d_scores = scratch.gradients.data();
-    tile_scores(h, group, tile, keys, weights);
+    turn(keys, n, h.key_width, scratch.turned.data());
+    cells.products(h.scale, q, h.key_width, scratch.turned.data(), weights);
     for (int64_t r = 0; r < rows; ++r)
       softmax_again(weights + r * n, n, low_of(tile, r), high_of(tile, r),
                     log_sum[group.queries[r]]);
 
-    const T* used = thinned(h.dropout, tile, cells, weights, scratch.dropped.data());
+    const T* used = thinned(h.dropout, tile, rows * n, weights, scratch.dropped.data());
     const auto dv_rows = gradient_matrix(dv, h.value_width, tile.keys, scratch.value_gradients);
-    gemm(Turn::Yes, Turn::No, n, h.value_width, rows, T(1), used, n, d_rows.values, d_rows.stride,
-         T(1), dv_rows.values, dv_rows.stride);
+    cells.add_to_keys(T(1), used, d_rows, h.value_width, dv_rows);
     scatter(scratch.value_gradients, dv, h.value_width, tile.keys);
 
-    gemm(Turn::No, Turn::Yes, rows, n, h.value_width, T(1), d_rows.values, d_rows.stride,
-         values.values, values.stride, T(0), d_scores, n);
-    thinned(h.dropout, tile, cells, d_scores, d_scores);
+    turn(values, n, h.value_width, scratch.turned.data());
+    cells.products(T(1), d_rows, h.value_width, scratch.turned.data(), d_scores);
+    thinned(h.dropout, tile, rows * n, d_scores, d_scores);
     for (int64_t r = 0; r < rows; ++r)
       softmax_gradient_row(weights + r * n, d_scores + r * n, n, dot[group.queries[r]]);
 
-    gemm(Turn::No, Turn::No, rows, h.key_width, n, h.scale, d_scores, n, keys.values, keys.stride,
-         T(1), dq_rows.values, dq_rows.stride);
+    cells.add_to_queries(h.scale, d_scores, keys, h.key_width, dq_rows);
     const auto dk_rows = gradient_matrix(dk, h.key_width, tile.keys, scratch.key_gradients);
-    gemm(Turn::Yes, Turn::No, n, h.key_width, rows, h.scale, d_scores, n, q.values, q.stride, T(1),
-         dk_rows.values, dk_rows.stride);
+    cells.add_to_keys(h.scale, d_scores, q, h.key_width, dk_rows);
     scatter(scratch.key_gradients, dk, h.key_width, tile.keys);
   }
 }
