@@ -98,6 +98,14 @@ TEST_F(Explain, LeavesPositionsOutWhereThereAreNone) {
   EXPECT_TRUE(test::contains(read_file(files.back()), "adds no positions"));
 }
 
+TEST_F(Explain, RefusesAttentionThatHoldsNoWeights) {
+  auto settings = test::kSmallVit;
+  settings.push_back("model.attention.kind=performer");
+  const auto performer = load("vit_c10_small", settings);
+  EXPECT_TRUE(test::contains(test::error_of([&] { explain(performer, ramp()); }),
+                             "performer: it never holds the weights of all pairs"));
+}
+
 TEST_F(Explain, RefusesModelsWithoutAttention) {
   const auto resnet = load("resnet18", {"model.stem=cifar", "model.blocks=[1]"});
   AttentionCapture capture;

@@ -154,6 +154,18 @@ TEST(Summary, ShowsTheBiasOfRelativePositions) {
   EXPECT_EQ(layer(s, "blocks.0.attn.relative_bias").parameters, 4 * 31);
 }
 
+TEST(Summary, CountsLessForAttentionOfLinearCost) {
+  const std::vector<std::string> many = {"image=384", "patch=8", "depth=1"};  // 2305 tokens
+  const auto all_pairs = summarise(choice("vit_ti16", many));
+  for (const auto* kind : {"linformer", "performer", "reformer"}) {
+    auto settings = many;
+    settings.push_back(std::string("attention.kind=") + kind);
+    const auto s = summarise(choice("vit_ti16", settings));
+    EXPECT_LT(s.multiply_adds, 0.7 * all_pairs.multiply_adds) << kind;
+    EXPECT_EQ(parameters_under(s, ""), s.parameters) << kind;
+  }
+}
+
 TEST(Summary, AddsUpForEveryModel) {
   for (const auto& [name, entry] : models()) {
     const auto s = summarise(ModelChoice(name));

@@ -128,13 +128,30 @@ TEST(Vit, EveryOptionWorks) {
   for (const auto* options :
        {"pool: mean", "positions: learned_2d", "positions: sinusoidal", "positions: none",
         "norm: post", "activation: relu", "{dropout: 0.1, attention_dropout: 0.1, drop_path: 0.2}",
-        "head: token_gelu_norm", "channels: 1"}) {
+        "head: token_gelu_norm", "channels: 1", "attention: {kind: linformer, length: 8}",
+        "attention: {kind: performer, features: 16}",
+        "attention: {kind: reformer, bucket: 8, rounds: 2}"}) {
     auto choice = small("vit_s16");
     Settings::from_text(options, "options").read_into(choice);
     const auto model = choice.build();
     const auto y = model->forward(model->example_input(2));
     EXPECT_EQ(y.sizes(), (std::vector<int64_t>{2, 5})) << options;
     y.sum().backward();
+  }
+}
+
+TEST(Vit, EveryKindOfAttentionSavesAndLoadsAsItself) {
+  test::TemporaryFolder folder;
+  for (const auto* kind : {"linformer", "performer", "reformer"}) {
+    auto choice = small("vit_s16");
+    Settings::from_text(fmt::format("attention: {{kind: {}, length: 8}}", kind), "options")
+        .read_into(choice);
+    const auto model = choice.build();
+    model->eval();
+    const auto path = folder / fmt::format("{}.safetensors", kind);
+    save_checkpoint(path, *model, {.model = choice});
+    const auto x = model->example_input(2);
+    EXPECT_TRUE(load_checkpoint(path).model->forward(x).equal(model->forward(x))) << kind;
   }
 }
 
@@ -150,6 +167,9 @@ TEST(Vit, RefusesShapesThatDoNotFit) {
   EXPECT_TRUE(test::contains(message_of("heads: 5"), "dim 192 is not a multiple of heads 5"));
   EXPECT_TRUE(test::contains(message_of("depth: 0"), "must be positive"));
   EXPECT_TRUE(test::contains(message_of("haeds: 3"), "did you mean 'heads'?"));
+  EXPECT_TRUE(test::contains(message_of("attention: {kind: linformer, length: 198}"),
+                             "length 198 is not between 1 and the 197 tokens"));
+  EXPECT_TRUE(test::contains(message_of("attention: {kind: perfomer}"), "'performer'?"));
 }
 
 TEST(ResNet, HasAStemForSmallPictures) {

@@ -3,6 +3,7 @@
 #include "tests/support/errors.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/waves.h"
+#include "vitrine/nn/attention.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
 
@@ -102,7 +103,8 @@ TEST(WaveTransformer, SeesTheOrderOnlyThroughPositions) {
     if (kind == Positions::Relative) {
       const torch::NoGradGuard no_grad;
       std::dynamic_pointer_cast<EncoderBlockImpl>(model.blocks->ptr(0))
-          ->attn->relative_bias.normal_();
+          ->attn->as<Attention>()
+          ->relative_bias.normal_();
     }
     const auto difference = (model.forward(forwards) - model.forward(swapped)).abs().max();
     EXPECT_EQ(difference.item<double>() < 1e-6, kind == Positions::None) << name;

@@ -30,6 +30,20 @@ TEST(WordTransformer, NoWordSeesALaterOne) {
   }
 }
 
+TEST(WordTransformer, PerformerSeesNoLaterWordEither) {
+  auto config = kFewWords;
+  config.attention = {.kind = AttentionKind::Performer, .features = 16};
+  torch::manual_seed(1);
+  WordTransformer model(config);
+  model.eval();
+  const auto words = model.example_input(3);
+  EXPECT_TRUE(torch::allclose(model.forward(words.slice(1, 0, 3)),
+                              model.forward(words).slice(1, 0, 3), 1e-4, 1e-5));
+  config.attention.kind = AttentionKind::Reformer;
+  EXPECT_TRUE(test::contains(test::error_of([&] { WordTransformer refused(config); }),
+                             "choose attention.kind softmax or performer"));
+}
+
 TEST(WordTransformer, TheStartOfASentenceIsScoredAsInTheWhole) {
   torch::manual_seed(1);
   WordTransformer model(kFewWords);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
-#include "vitrine/core/error.h"
+#include "vitrine/inspect/approximation.h"
 #include "vitrine/inspect/pattern_figure.h"
 
 namespace vitrine::cli {
@@ -13,7 +13,7 @@ struct PatternOptions {
   AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 32};
   int64_t tokens = 1024;
   bool both_ways = false;
-  std::string out;
+  std::string out = "pattern.png";
 };
 
 template <typename E>
@@ -21,12 +21,50 @@ std::vector<std::pair<std::string, E>> choices_of(const Choices<E>& names) {
   return {names.begin(), names.end()};
 }
 
+void bind_pattern(CLI::App& app, PatternOptions& o) {
+  app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed, longformer")
+      ->transform(CLI::CheckedTransformer(choices_of(pattern_kind_names())));
+  app.add_option("--half", o.pattern.half, "first, second or both")
+      ->transform(CLI::CheckedTransformer(choices_of(pattern_half_names())));
+  app.add_option("-n,--n", o.tokens, "tokens")->capture_default_str();
+  app.add_option("--stride", o.pattern.stride, "window, stride or block")->capture_default_str();
+  app.add_option("--summary", o.pattern.summary, "fixed: c")->capture_default_str();
+  app.add_option("--globals", o.pattern.globals, "longformer: tokens that see all")
+      ->capture_default_str();
+  app.add_flag("--both-ways", o.both_ways, "tokens see later ones too");
+  app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
+}
+
 int run_pattern(PatternOptions o, Streams s) {
   o.pattern.causal = !o.both_ways;
-  if (o.out.empty()) o.out = "pattern.png";
   pattern_figure(o.pattern, o.tokens).save(o.out);
   s.out << fmt::format("{:.2f} % of the pairs that dense attention has\n{}\n",
                        100 * pattern_share(o.pattern, o.tokens), o.out);
+  return 0;
+}
+
+struct ApproximationOptions {
+  int64_t tokens = 512;
+  uint64_t seed = 1;
+  std::string out = "approximation.png";
+};
+
+void bind_approximation(CLI::App& app, ApproximationOptions& o) {
+  app.add_option("-n,--n", o.tokens, "tokens, 64 to 4096")->capture_default_str();
+  app.add_option("--seed", o.seed, "decides the tokens and features drawn")->capture_default_str();
+  app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
+}
+
+int run_approximation(const ApproximationOptions& o, Streams s) {
+  const auto curves = approximation_errors(o.tokens, o.seed);
+  approximation_figure(curves, o.tokens).save(o.out);
+  for (const auto& curve : curves) {
+    s.out << fmt::format("{}{}{}: error of the output by {}\n", curve.layer,
+                         curve.name.empty() ? "" : ", ", curve.name, curve.setting_name);
+    for (size_t i = 0; i < curve.setting.size(); ++i)
+      s.out << fmt::format("{:>6.0f} {:.4f}\n", curve.setting[i], curve.error[i]);
+  }
+  s.out << o.out << '\n';
   return 0;
 }
 
@@ -34,23 +72,19 @@ int run_pattern(PatternOptions o, Streams s) {
 
 Command inspect_command() {
   return {"inspect", "draw the parts that networks are made of", [](CLI::App& app) {
-            const auto o = std::make_shared<PatternOptions>();
-            auto* pattern = app.add_subcommand("pattern", "which token sees which");
-            pattern
-                ->add_option("--kind", o->pattern.kind, "dense, local, strided, fixed, longformer")
-                ->transform(CLI::CheckedTransformer(choices_of(pattern_kind_names())));
-            pattern->add_option("--half", o->pattern.half, "first, second or both")
-                ->transform(CLI::CheckedTransformer(choices_of(pattern_half_names())));
-            pattern->add_option("-n,--n", o->tokens, "tokens")->capture_default_str();
-            pattern->add_option("--stride", o->pattern.stride, "window, stride or block")
-                ->capture_default_str();
-            pattern->add_option("--summary", o->pattern.summary, "fixed: c")->capture_default_str();
-            pattern->add_option("--globals", o->pattern.globals, "longformer: tokens that see all")
-                ->capture_default_str();
-            pattern->add_flag("--both-ways", o->both_ways, "tokens see later ones too");
-            pattern->add_option("-o,--out", o->out, "PNG or SVG; default pattern.png");
+            const auto body = std::make_shared<std::function<int(Streams)>>();
             app.require_subcommand(1);
-            return [o](Streams s) { return run_pattern(*o, s); };
+            const auto add = [&](const char* name, const char* summary, auto options, auto bind,
+                                 auto run) {
+              const auto o = std::make_shared<decltype(options)>(std::move(options));
+              auto* sub = app.add_subcommand(name, summary);
+              bind(*sub, *o);
+              sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
+            };
+            add("pattern", "which token sees which", PatternOptions{}, bind_pattern, run_pattern);
+            add("approximation", "how far attention of linear cost is from exact attention",
+                ApproximationOptions{}, bind_approximation, run_approximation);
+            return [body](Streams s) { return (*body)(s); };
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "vitrine/labs/plain_values.h"
+#include "vitrine/nn/attention.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/initialise.h"
 #include "vitrine/nn/positions.h"
@@ -50,7 +51,8 @@ OrderEffect order_effect(const OrderKind& kind, const torch::Tensor& words, uint
   PositionEmbedding positions(PositionEmbeddingConfig{
       .kind = kind.positions, .rows = 1, .columns = T, .prefix = 0, .dim = kOrderWidth});
   block->to(torch::kDouble);
-  if (relative) block->attn->relative_bias.normal_();  // it starts at 0, which says nothing yet
+  if (relative)  // it starts at 0, which says nothing yet
+    block->attn->as<Attention>()->relative_bias.normal_();
   const auto outputs = [&](const torch::Tensor& x) {
     const auto y = block(positions(x)).squeeze(0);
     // A network of pre-norm blocks ends with a norm.

@@ -27,6 +27,7 @@ void VitConfig::visit(Fields& f) {
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
   f("norm_eps", norm_eps, "epsilon of LayerNorm");
+  f.group("attention", attention, "how tokens look at each other");
 }
 
 void VitConfig::validate() const {
@@ -46,6 +47,11 @@ void VitConfig::validate() const {
         heads);
   check(head == VitHead::Linear || pool == Pool::Token,
         "vit: head token_gelu_norm reads the class token; set pool to token");
+}
+
+int64_t VitConfig::tokens() const {
+  const int64_t side = image / patch;
+  return side * side + (pool == Pool::Token ? 1 : 0);
 }
 
 VitConfig vit_b16() { return {}; }
@@ -109,7 +115,9 @@ Vit::Vit(const VitConfig& c) : config(c) {
                                     .norm_eps = config.norm_eps,
                                     .dropout = config.dropout,
                                     .attention_dropout = config.attention_dropout,
-                                    .drop_path = config.drop_path};
+                                    .drop_path = config.drop_path,
+                                    .attention = config.attention,
+                                    .tokens = config.tokens()};
   blocks = register_module("blocks", encoder_blocks(block, config.depth));
   norm = register_module(
       "norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim}).eps(config.norm_eps)));

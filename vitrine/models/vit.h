@@ -3,7 +3,8 @@
 // Vision Transformer: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2021).
 // Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameter
 // names follow timm. Beyond the paper: other positions, mean pooling, post-norm, ReLU, stochastic
-// depth, and the head of the CIFAR-10 network with 302M parameters (`token_gelu_norm`).
+// depth, attention that costs less than all pairs, and the head of the CIFAR-10 network with 302M
+// parameters (`token_gelu_norm`).
 
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
@@ -33,9 +34,11 @@ struct VitConfig {
   double attention_dropout = 0;
   double drop_path = 0;
   double norm_eps = 1e-6;
+  EfficientAttentionConfig attention{};
 
   void visit(Fields& f);
   void validate() const;
+  int64_t tokens() const;  // with the class token
 };
 
 VitConfig vit_ti16();

@@ -16,6 +16,7 @@ void WordTransformerConfig::visit(Fields& f) {
   f("layers", layers, "encoder blocks");
   f("positions", positions, positions_names(), "how tokens know their place");
   f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+  f.group("attention", attention, "how words look at those before; softmax or performer");
 }
 
 void WordTransformerConfig::validate() const {
@@ -39,7 +40,9 @@ WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
                                     .hidden = config.hidden,
                                     .dropout = config.dropout,
                                     .causal = true,
-                                    .relative = relative_reach(config.positions, config.context)};
+                                    .relative = relative_reach(config.positions, config.context),
+                                    .attention = config.attention,
+                                    .tokens = config.context};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
   head = register_module("head", torch::nn::Linear(config.dim, config.vocabulary));

@@ -21,6 +21,7 @@ struct WordTransformerConfig {
   int64_t layers = 2;
   Positions positions = Positions::Learned;
   double dropout = 0.1;
+  EfficientAttentionConfig attention{};
 
   void visit(Fields& f);
   void validate() const;

@@ -1,29 +1,15 @@
 #include "vitrine/nn/attention.h"
 
-#include "vitrine/core/error.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/ops/attention.h"
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
 
-void AttentionConfig::validate() const {
-  check(dim > 0 && heads > 0, "attention: dim {} and heads {} must be positive", dim, heads);
-  check(dim % heads == 0,
-        "attention: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
-        heads);
-  check(relative >= 0, "attention: relative {} is negative", relative);
-}
-
-AttentionImpl::AttentionImpl(const AttentionConfig& c) : config(c) {
-  config.validate();
-  qkv = register_module(
-      "qkv", torch::nn::Linear(
-                 torch::nn::LinearOptions(config.dim, 3 * config.dim).bias(config.qkv_bias)));
-  proj = register_module("proj", torch::nn::Linear(config.dim, config.dim));
+AttentionImpl::AttentionImpl(const AttentionConfig& c) : SelfAttentionImpl(c) {
   if (config.relative > 0)
-    relative_bias = register_parameter("relative_bias",
-                                       torch::zeros({config.heads, 2 * config.relative + 1}));
+    relative_bias =
+        register_parameter("relative_bias", torch::zeros({config.heads, 2 * config.relative + 1}));
 }
 
 torch::Tensor AttentionImpl::score_bias(int64_t T) const {

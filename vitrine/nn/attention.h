@@ -1,29 +1,15 @@
 #pragma once
 
-#include <torch/torch.h>
+#include "vitrine/nn/self_attention.h"
 
 namespace vitrine {
 
-struct AttentionConfig {
-  int64_t dim = 64;
-  int64_t heads = 4;
-  bool qkv_bias = true;
-  double dropout = 0;            // after the output projection
-  double attention_dropout = 0;  // on the attention weights
-  bool causal = false;           // a token sees itself and those before it
-  int64_t relative = 0;          // each head weighs distances up to this one; 0 = it knows none
-
-  void validate() const;
-};
-
-/// Multi-head self-attention: (B, T, C) -> (B, T, C).
-class AttentionImpl : public torch::nn::Module {
+/// Softmax attention over all pairs of tokens: (B, T, C) -> (B, T, C).
+class AttentionImpl : public SelfAttentionImpl {
  public:
   explicit AttentionImpl(const AttentionConfig& c);
-  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x) override;
 
-  const AttentionConfig config;
-  torch::nn::Linear qkv{nullptr}, proj{nullptr};
   torch::Tensor relative_bias;  // (H, 2 * relative + 1), by distance from -relative to relative
 
  private:

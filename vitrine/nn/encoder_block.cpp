@@ -14,15 +14,14 @@ const Choices<NormPlace>& norm_place_names() {
 EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
   const auto norm_options = torch::nn::LayerNormOptions({config.dim}).eps(config.norm_eps);
   norm1 = register_module("norm1", torch::nn::LayerNorm(norm_options));
-  attn = register_module("attn", Attention(AttentionConfig{
-                                     .dim = config.dim,
+  const AttentionConfig attention = {.dim = config.dim,
                                      .heads = config.heads,
                                      .qkv_bias = config.qkv_bias,
                                      .dropout = config.dropout,
                                      .attention_dropout = config.attention_dropout,
                                      .causal = config.causal,
-                                     .relative = config.relative,
-                                 }));
+                                     .relative = config.relative};
+  attn = register_module("attn", make_attention(attention, config.attention, config.tokens));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
   mlp = register_module("mlp", FeedForward(FeedForwardConfig{
                                    .dim = config.dim,

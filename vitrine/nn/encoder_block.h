@@ -3,7 +3,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/fields.h"
-#include "vitrine/nn/attention.h"
+#include "vitrine/nn/efficient_attention.h"
 #include "vitrine/nn/feed_forward.h"
 
 namespace vitrine {
@@ -24,6 +24,8 @@ struct EncoderBlockConfig {
   double drop_path = 0;
   bool causal = false;
   int64_t relative = 0;  // as in AttentionConfig
+  EfficientAttentionConfig attention{};
+  int64_t tokens = 0;  // of every input; not all kinds of attention need to know
 };
 
 /// Attention and feed-forward, each with a residual and a norm: (B, T, C) -> (B, T, C).
@@ -35,7 +37,7 @@ class EncoderBlockImpl : public torch::nn::Module {
 
   const EncoderBlockConfig config;
   torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
-  Attention attn{nullptr};
+  SelfAttention attn{nullptr};
   FeedForward mlp{nullptr};
 };
 TORCH_MODULE(EncoderBlock);

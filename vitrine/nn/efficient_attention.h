@@ -1,0 +1,29 @@
+#pragma once
+
+#include "vitrine/core/fields.h"
+#include "vitrine/nn/self_attention.h"
+
+namespace vitrine {
+
+/// Softmax looks at all pairs of tokens; the others cost time and memory that grow with the number
+/// of tokens alone.
+enum class AttentionKind { Softmax, Linformer, Performer, Reformer };
+const Choices<AttentionKind>& attention_kind_names();
+
+/// Which attention a network has, and the settings of each kind.
+struct EfficientAttentionConfig {
+  AttentionKind kind = AttentionKind::Softmax;
+  int64_t length = 64;     // linformer
+  int64_t features = 256;  // performer
+  int64_t bucket = 32;     // reformer
+  int64_t rounds = 4;      // reformer
+
+  void visit(Fields& f);
+};
+
+/// The layer that `kind` names. `tokens`: of every input; linformer and reformer need it.
+std::shared_ptr<SelfAttentionImpl> make_attention(const AttentionConfig& attention,
+                                                  const EfficientAttentionConfig& config,
+                                                  int64_t tokens);
+
+}  // namespace vitrine
