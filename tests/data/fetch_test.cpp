@@ -5,7 +5,6 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
-#include "vitrine/data/archive.h"
 #include "vitrine/data/cifar10.h"
 #include "vitrine/data/process.h"
 
@@ -100,28 +99,6 @@ TEST(Process, CapturesBothOutputsAndTheStatus) {
   EXPECT_EQ(result.status, 3);
   EXPECT_TRUE(test::contains(result.output, folder.path().string()));
   EXPECT_TRUE(test::contains(result.output, "oops"));
-}
-
-TEST(Archive, GivesTheWantedFilesAndRefusesATruncatedArchive) {
-  test::TemporaryFolder folder;
-  make_folder(folder / "inside");
-  std::string noise;
-  for (uint32_t i = 0, x = 1; i < 100000; ++i) noise += static_cast<char>((x *= 48271u) >> 16);
-  write_file_atomically(folder / "inside" / "a.bin", noise);
-  write_file_atomically(folder / "inside" / "b.bin", "other");
-  ASSERT_EQ(run_process({"tar", "czf", "x.tar.gz", "inside"}, folder.path()).status, 0);
-  std::vector<std::string> names;
-  const auto wanted = [](const std::string& name) { return name == "a.bin"; };
-  const auto take = [&](const std::string& name, std::string bytes) {
-    names.push_back(name);
-    EXPECT_EQ(bytes, noise);
-  };
-  read_archive(folder / "x.tar.gz", wanted, take);
-  EXPECT_EQ(names, std::vector<std::string>{"a.bin"});
-  const auto bytes = read_file(folder / "x.tar.gz");
-  write_file_atomically(folder / "x.tar.gz", bytes.substr(0, bytes.size() / 2));
-  EXPECT_TRUE(test::contains(
-      test::error_of([&] { read_archive(folder / "x.tar.gz", wanted, take); }), "x.tar.gz"));
 }
 
 }  // namespace vitrine

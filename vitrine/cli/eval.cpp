@@ -1,12 +1,14 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/device.h"
-#include "vitrine/models/model.h"
+#include "vitrine/models/sparse_transformer.h"
 #include "vitrine/ops/runtime.h"
+#include "vitrine/train/bits_per_dim.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/objective.h"
@@ -67,6 +69,32 @@ std::string table_of(const Sums& scores) {
   return text;
 }
 
+constexpr const char* kColourNames[] = {"R", "G", "B"};
+
+/// Where the bits of colour pictures are counted, if the model tells such pictures byte by byte.
+std::optional<PictureBits> picture_bits_of(const Model& model) {
+  const auto* teller = dynamic_cast<const SparseTransformer*>(&model);
+  if (teller == nullptr || teller->config.channels != std::ssize(kColourNames)) return std::nullopt;
+  return PictureBits(teller->config.rows, teller->config.columns, teller->config.channels);
+}
+
+/// Bits per dim of the channels in a line, of the rows in a few columns that are read downwards.
+std::string bits_table(const PictureBits& bits) {
+  constexpr size_t kColumns = 4;
+  std::string text = "bits per dim by channel\n";
+  const auto channels = bits.channels(), rows = bits.rows();
+  for (size_t i = 0; i < channels.size(); ++i)
+    text += fmt::format("{:>5} {:.4f}", kColourNames[i], channels[i]);
+  text += "\n\nbits per dim by row of the picture\n";
+  const auto lines = (rows.size() + kColumns - 1) / kColumns;
+  for (size_t line = 0; line < lines; ++line) {
+    for (size_t row = line; row < rows.size(); row += lines)
+      text += fmt::format("{:>5} {:.4f}", row, rows[row]);
+    text += '\n';
+  }
+  return text;
+}
+
 int run_eval(const EvalOptions& o, Streams streams) {
   set_up_runtime(o.threads);
   const auto part = part_of_name(o.split);
@@ -76,10 +104,15 @@ int run_eval(const EvalOptions& o, Streams streams) {
   const bool has_classes = model->task() == Task::Classes;
   const auto batches =
       has_classes ? open_pictures(recipe, info, part) : open_other(recipe, info, part);
-  const EvaluateOptions options{.batch = recipe.data.batch,
-                                .workers = recipe.data.workers,
-                                .device = device,
-                                .label = o.split};
+  EvaluateOptions options{.batch = recipe.data.batch,
+                          .workers = recipe.data.workers,
+                          .device = device,
+                          .label = o.split};
+  auto bits = picture_bits_of(*model);
+  if (bits)
+    options.on_batch = [&](const torch::Tensor& output, const torch::Tensor& targets) {
+      bits->add(output, targets);
+    };
   ConfusionMatrix matrix(info.classes);
   model->to(device);
   const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
@@ -93,12 +126,17 @@ int run_eval(const EvalOptions& o, Streams streams) {
                          {"examples", batches->size()}};
     for (const auto& [name, score] : scores) json[name] = score;
     if (has_classes) json["report"] = ordered_json::parse(classification_report_json(matrix));
+    if (bits) {
+      json["channels"] = bits->channels();
+      json["rows"] = bits->rows();
+    }
     streams.out << json.dump() << '\n';
     return 0;
   }
   streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, batches->size(),
                              part_name(part), recipe.data.dataset, table_of(scores));
   if (has_classes) streams.out << '\n' << classification_report(matrix);
+  if (bits) streams.out << '\n' << bits_table(*bits);
   return 0;
 }
 

