@@ -49,7 +49,8 @@ class TextBytes : public BatchSource {
     auto* out = bytes.data_ptr<int64_t>();
     const auto shift = shift_of(epoch);
     for (const auto index : indices) {
-      const auto first = text_.begin() + index * length_ + shift;
+      const auto last = std::ssize(text_) - length_;  // where a sequence can start
+      const auto first = text_.begin() + std::min(index * length_ + shift, last);
       out = std::transform(first, first + length_, out,
                            [](char c) { return static_cast<uint8_t>(c); });
     }
@@ -57,12 +58,11 @@ class TextBytes : public BatchSource {
   }
 
  private:
-  /// How far the cuts move in an epoch: as far as the text's rest allows.
+  /// How far the cuts move in an epoch.
   int64_t shift_of(int64_t epoch) const {
     if (epoch < 0) return 0;
-    const auto rest = std::ssize(text_) - size() * length_;
     Random random{seed_, kShiftKey, static_cast<uint64_t>(epoch)};
-    return random.below(rest + 1);
+    return random.below(length_);
   }
 
   std::string text_;

@@ -191,8 +191,6 @@ class OpenAiWeights {
     return ours ? shaped(name, {kByteValues, dim}) : shaped(name, {dim, kByteValues}).t();
   }
 
-  static constexpr int64_t kByteValues = 256;
-
   const TensorFile& file_;
   std::string origin_;
   int64_t layers_ = 0;

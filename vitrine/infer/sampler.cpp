@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "vitrine/core/error.h"
@@ -20,11 +21,12 @@ constexpr uint64_t kDrawKey = 0x64726177;  // apart from the keys of examples an
 /// One of the scores' places, each with the probability softmax(scores / temperature).
 int64_t draw_place(std::vector<double> scores, const SampleOptions& o, double uniform) {
   if (o.top_k > 0 && o.top_k < std::ssize(scores)) {
-    auto sorted = scores;
-    std::nth_element(sorted.begin(), sorted.begin() + o.top_k - 1, sorted.end(), std::greater<>());
-    const double least = sorted[o.top_k - 1];
-    for (auto& score : scores)
-      if (score < least) score = -std::numeric_limits<double>::infinity();
+    std::vector<int64_t> places(scores.size());
+    std::iota(places.begin(), places.end(), 0);
+    const auto likelier = [&](int64_t a, int64_t b) { return scores[a] > scores[b]; };
+    std::nth_element(places.begin(), places.begin() + o.top_k, places.end(), likelier);
+    for (auto place = places.begin() + o.top_k; place != places.end(); ++place)
+      scores[*place] = -std::numeric_limits<double>::infinity();
   }
   const double top = *std::max_element(scores.begin(), scores.end());
   double total = 0;

@@ -92,8 +92,7 @@ torch::Tensor SparseDecoder::next(const torch::Tensor& before) {
   check(position_ < model_->config.length(), "sample: the sequence has only {} bytes",
         model_->config.length());
   auto x = position_ == 0 ? model_->start.unsqueeze(0).expand({batch_, model_->config.dim})
-                          : model_->embedding(before);
-  x = x + places_[position_];  // (B, C)
+                          : model_->embedding(before) + places_[position_ - 1];  // (B, C)
   size_t layer = 0;
   for (const auto& module : *model_->blocks) {
     auto& block = dynamic_cast<SparseBlockImpl&>(*module);

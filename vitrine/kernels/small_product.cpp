@@ -58,17 +58,28 @@ HWY_INLINE void block(const Product<T>& p, int64_t row, int64_t column) {
   }
 }
 
-/// The columns that fill no vector.
-template <typename T>
-void edge(const Product<T>& p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  for (int64_t i = row; i < row + rows; ++i)
-    for (int64_t j = column; j < column + columns; ++j) {
-      T sum = 0;
-      for (int64_t l = 0; l < p.k; ++l)
-        sum += p.a.values[i * p.a.row + l * p.a.column] * p.b.values[l * p.b.stride + j];
-      T& out = p.c.values[i * p.c.stride + j];
-      out = p.alpha * sum + (p.add ? out : 0);
-    }
+/// The last `columns`, which fill no vector.
+template <int kRows, typename T>
+HWY_INLINE void edge(const Product<T>& p, int64_t row, int64_t column, int64_t columns) {
+  const hn::ScalableTag<T> d;
+  const auto inside = hn::FirstN(d, static_cast<size_t>(columns));
+  hn::Vec<decltype(d)> sum[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) sum[r] = hn::Zero(d);
+  const T* a = p.a.values + row * p.a.row;
+  const T* b = p.b.values + column;
+  for (int64_t l = 0; l < p.k; ++l, a += p.a.column, b += p.b.stride) {
+    const auto factor = hn::MaskedLoad(inside, d, b);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sum[r] = hn::MulAdd(hn::Set(d, a[r * p.a.row]), factor, sum[r]);
+  }
+  const auto alpha = hn::Set(d, p.alpha);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    T* out = p.c.values + (row + r) * p.c.stride + column;
+    const auto old = p.add ? hn::MaskedLoad(inside, d, out) : hn::Zero(d);
+    hn::BlendedStore(hn::MulAdd(alpha, sum[r], old), inside, d, out);
+  }
 }
 
 template <int kRows, typename T>
@@ -80,7 +91,7 @@ void strip(const Product<T>& p, int64_t row, int64_t n) {
     block<kRows, 1>(p, row, j);
     j += lanes;
   }
-  edge(p, row, kRows, j, n - j);
+  if (j < n) edge<kRows>(p, row, j, n - j);
 }
 
 template <typename T>

@@ -94,8 +94,8 @@ void for_keys(const QueryGroup& group, const KeyTile& tile, const Work& work) {
   }
 }
 
-/// A tile of numbers, one per query and key, and how it is multiplied. Only what some query sees is
-/// computed or read.
+/// A tile of numbers, one per query and key, and how it is multiplied. What no query sees is, as
+/// far as that is cheap, neither computed nor read.
 template <typename T>
 class Tile {
  public:
@@ -103,12 +103,15 @@ class Tile {
 
   /// cells = scale * q k^T, where `turned` holds the keys as columns.
   void products(T scale, Vectors<const T> q, int64_t width, const T* turned, T* cells) const {
+    constexpr int64_t kWhole = 16;  // a few cells more are cheaper than half a vector
     const auto n = tile_.keys.count;
     for_queries(group_, tile_, [&](const Strip& s) {
-      small_product(s.count, s.high - s.low, width, scale,
+      const auto low = s.low / kWhole * kWhole;
+      const auto high = std::min(n, (s.high + kWhole - 1) / kWhole * kWhole);
+      small_product(s.count, high - low, width, scale,
                     StridedMatrix<T>{q.values + s.first * q.stride, q.stride, 1},
-                    RowMatrix<const T>{turned + s.low, n},
-                    RowMatrix<T>{cells + s.first * n + s.low, n}, /*add=*/false);
+                    RowMatrix<const T>{turned + low, n}, RowMatrix<T>{cells + s.first * n + low, n},
+                    /*add=*/false);
     });
   }
 

@@ -13,13 +13,13 @@ namespace {
 /// The pattern of a head in a layer.
 AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t layer, int64_t head) {
   auto pattern = config.pattern;
-  const auto half = [](int64_t number) {
-    return number % 2 == 0 ? PatternHalf::First : PatternHalf::Second;
-  };
-  if (config.spread == PatternSpread::PerHead) pattern.half = half(head);
-  if (config.spread == PatternSpread::PerLayer) pattern.half = half(layer);
+  const auto half = [](bool second) { return second ? PatternHalf::Second : PatternHalf::First; };
+  if (config.spread == PatternSpread::PerHead) pattern.half = half(head % 2 == 1);
+  if (config.spread == PatternSpread::PerLayer)
+    pattern.half = half(layer % config.cycle == config.turn);
+  if (pattern.kind != PatternKind::Fixed) return pattern;
   const int64_t most = pattern.stride / pattern.summary;  // sub-blocks that fit a block
-  if (pattern.kind == PatternKind::Fixed) pattern.offset = (pattern.offset + head) % most;
+  pattern.offset = (pattern.offset + head) % most;
   return pattern;
 }
 
@@ -50,15 +50,19 @@ void SparseTransformerConfig::visit(Fields& f) {
   f("hidden", hidden, "width inside the feed-forward");
   f("dropout", dropout, "dropout where a residual is added");
   f("spread", spread, pattern_spread_names(), "how the pattern's halves share heads and layers");
+  f("cycle", cycle, "per_layer: layers after which the halves come round again");
+  f("turn", turn, "per_layer: which layer of each cycle has the second half, from 0 on");
   f.group("pattern", pattern, "which bytes a byte may look at");
 }
 
 void SparseTransformerConfig::validate() const {
-  check(
-      rows > 0 && columns > 0 && channels > 0 && layers > 0 && dim > 0 && hidden > 0,
-      "sparse_transformer: rows {}, columns {}, channels {}, layers {}, dim {} and hidden {} must "
-      "be positive",
-      rows, columns, channels, layers, dim, hidden);
+  check(rows > 0 && columns > 0 && channels > 0 && layers > 0 && heads > 0 && dim > 0 && hidden > 0,
+        "sparse_transformer: rows {}, columns {}, channels {}, layers {}, heads {}, dim {} and "
+        "hidden "
+        "{} must be positive",
+        rows, columns, channels, layers, heads, dim, hidden);
+  check(cycle > 0 && turn >= 0 && turn < cycle,
+        "sparse_transformer: turn {} is not one of the layers 0 .. {} of a cycle", turn, cycle - 1);
   check(pattern.causal, "sparse_transformer: the pattern must be causal");
   check_share("sparse_transformer", "dropout", dropout);
   SparseAttentionConfig{dim, key_width, std::vector<AttentionPattern>(heads, pattern)}.validate();
@@ -99,7 +103,7 @@ SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(
       block.attention.patterns.push_back(head_pattern(config, layer, head));
     blocks->push_back(SparseBlock(block));
   }
-  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({C})));
+  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({C}).eps(1e-6)));
   head = register_module("head",
                          torch::nn::Linear(torch::nn::LinearOptions(C, kByteValues).bias(false)));
   initialise();
@@ -162,12 +166,13 @@ torch::Tensor SparseTransformer::position_table() const {
 }
 
 torch::Tensor SparseTransformer::forward(const torch::Tensor& bytes) {
-  const auto B = bytes.size(0), T = config.length();
+  const auto T = config.length();
   check(bytes.dim() == 2 && bytes.size(1) == T, "sparse_transformer: input {} is not (B, {}) bytes",
         fmt::join(bytes.sizes(), "x"), T);
-  const auto before = embedding(ordered(bytes).narrow(1, 0, T - 1));
-  const auto first = start.view({1, 1, config.dim}).expand({B, 1, config.dim});
-  auto x = torch::cat({first, before}, 1) + position_table();  // (B, T, C)
+  const auto before = embedding(ordered(bytes).narrow(1, 0, T - 1)) +
+                      position_table().narrow(1, 0, T - 1);  // of the byte that is seen
+  const auto first = start.view({1, 1, config.dim}).expand({bytes.size(0), 1, config.dim});
+  auto x = torch::cat({first, before}, 1);  // (B, T, C)
   for (const auto& module : *blocks) {
     const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(module);
     const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };

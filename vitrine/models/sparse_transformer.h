@@ -28,6 +28,8 @@ struct SparseTransformerConfig {
   int64_t hidden = 512;
   double dropout = 0.25;
   PatternSpread spread = PatternSpread::Merged;
+  int64_t cycle = 2,
+          turn = 1;  // per layer: of each `cycle` layers number `turn` has the second half
   AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 64};
 
   int64_t length() const { return rows * columns * channels; }

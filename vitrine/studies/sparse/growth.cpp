@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "vitrine/core/line_fit.h"
+#include "vitrine/core/task.h"
 
 namespace vitrine::sparse {
 namespace {
 
-constexpr double kFloat = sizeof(float), kByteValues = 256;
+constexpr double kFloat = sizeof(float);
 
 /// Numbers per token that a block keeps for its backward pass: two norms, queries, keys and values,
 /// two projections with dropout and sum, the hidden layer before and after its activation.
@@ -75,7 +76,8 @@ double fixed_bytes(const NetworkSize& size) {
 double token_bytes(const NetworkSize& size) {
   constexpr double kWithGradient = 2, kScores = 3;  // scores, their logarithms, their gradient
   const auto inputs = static_cast<double>((size.layers + 1) * size.dim);
-  return kFloat * (inputs + kWithGradient * inside_of_block(size) + kScores * kByteValues);
+  return kFloat * (inputs + kWithGradient * inside_of_block(size) +
+                   kScores * static_cast<double>(kByteValues));
 }
 
 double bytes_without_recompute(const NetworkSize& size, int64_t tokens) {
