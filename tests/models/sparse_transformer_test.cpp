@@ -141,6 +141,31 @@ TEST(SparseTransformer, HeadsOfAFixedPatternSummariseDistinctSubBlocks) {
   EXPECT_EQ(patterns[1].offset, 1);
 }
 
+TEST(SparseTransformer, HeadsCanHaveTheirOwnStrides) {
+  auto config = small_config();
+  config.head_strides = {5, 9};
+  const auto model = shaken(config);
+  const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(model->blocks[1]);
+  EXPECT_EQ(block->attn->config.patterns[0].stride, 5);
+  EXPECT_EQ(block->attn->config.patterns[1].stride, 9);
+  config.head_strides = {5, 0};
+  EXPECT_TRUE(test::contains(test::error_of([&] { config.validate(); }), "stride"));
+}
+
+TEST(SparseTransformer, LayersTakeTheHalvesInTurn) {
+  auto config = small_config();
+  config.layers = 5;
+  config.spread = PatternSpread::PerLayer;
+  config.cycle = 4;
+  config.turn = 0;
+  SparseTransformer model(config);
+  for (int64_t layer = 0; layer < 5; ++layer) {
+    const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(model.blocks[layer]);
+    EXPECT_EQ(block->attn->config.patterns[0].half,
+              layer % 4 == 0 ? PatternHalf::Second : PatternHalf::First);
+  }
+}
+
 TEST(SparseTransformer, RefusesWhatDoesNotFit) {
   const auto message_of = [](const std::function<void(SparseTransformerConfig&)>& change) {
     auto config = small_config();

@@ -42,14 +42,34 @@ Image matrix_picture(const AttentionPattern& pattern, int64_t tokens) {
   return image;
 }
 
-/// What `token` sees, with all tokens in rows of `columns`.
+/// What `token` sees, with all tokens in rows of `columns`; cells are drawn wide or high so that
+/// the picture is about square.
 Image view_picture(const AttentionPattern& pattern, int64_t tokens, int64_t token,
                    int64_t columns) {
-  Image image(columns, (tokens + columns - 1) / columns);
-  for (int64_t j = 0; j < image.width * image.height; ++j)
-    paint(image, j % columns, j / columns,
-          j < tokens ? color_of(pattern, token, j) : Color{255, 255, 255});
+  const int64_t rows = (tokens + columns - 1) / columns;
+  const int64_t wide = std::max<int64_t>(1, rows / columns),
+                high = std::max<int64_t>(1, columns / rows);
+  Image image(columns * wide, rows * high);
+  for (int64_t y = 0; y < image.height; ++y)
+    for (int64_t x = 0; x < image.width; ++x) {
+      const int64_t j = y / high * columns + x / wide;
+      paint(image, x, y, j < tokens ? color_of(pattern, token, j) : Color{255, 255, 255});
+    }
   return image;
+}
+
+/// What the colours mean, as far as the pattern has them.
+std::string color_text(const AttentionPattern& p) {
+  switch (p.kind) {
+    case PatternKind::Strided:
+      return "dark: the window, light: the stride, red: the token itself";
+    case PatternKind::Fixed:
+      return "dark: the own block, light: the summaries, red: the token itself";
+    case PatternKind::Longformer:
+      return "dark: the window, light: global tokens, red: the token itself";
+    default:
+      return "blue: seen, red: the token itself";
+  }
 }
 
 }  // namespace
@@ -67,11 +87,12 @@ plot::Figure pattern_figure(const AttentionPattern& pattern, int64_t tokens) {
   constexpr int64_t kMostTokens = 4096;
   check(tokens > 0 && tokens <= kMostTokens, "inspect: n {} is not between 1 and {}", tokens,
         kMostTokens);
-  const auto token = tokens / 2 + tokens / 8;
   const auto columns = std::min(pattern.stride, tokens);
-  return {.title = fmt::format("{} attention, {} tokens, stride {}: {:.1f} % of the pairs",
+  const auto rows = (tokens + columns - 1) / columns;
+  const auto token = std::min(tokens - 1, rows * 5 / 8 * columns + columns / 2);
+  return {.title = fmt::format("{} attention, {} tokens, stride {}: {:.1f} % of the pairs ({})",
                                name_of_kind(pattern), tokens, pattern.stride,
-                               100 * pattern_share(pattern, tokens)),
+                               100 * pattern_share(pattern, tokens), color_text(pattern)),
           .columns = 2,
           .panels = {plot::Picture{.title = "row i, column j: token i sees token j",
                                    .image = matrix_picture(pattern, tokens),

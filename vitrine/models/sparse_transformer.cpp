@@ -13,12 +13,14 @@ namespace {
 /// The pattern of a head in a layer.
 AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t layer, int64_t head) {
   auto pattern = config.pattern;
+  const auto& strides = config.head_strides;
+  if (!strides.empty()) pattern.stride = strides[static_cast<size_t>(head) % strides.size()];
   const auto half = [](bool second) { return second ? PatternHalf::Second : PatternHalf::First; };
   if (config.spread == PatternSpread::PerHead) pattern.half = half(head % 2 == 1);
   if (config.spread == PatternSpread::PerLayer)
     pattern.half = half(layer % config.cycle == config.turn);
   if (pattern.kind != PatternKind::Fixed) return pattern;
-  const int64_t most = pattern.stride / pattern.summary;  // sub-blocks that fit a block
+  const auto most = std::max<int64_t>(1, pattern.stride / pattern.summary);  // that fit a block
   pattern.offset = (pattern.offset + head) % most;
   return pattern;
 }
@@ -52,20 +54,24 @@ void SparseTransformerConfig::visit(Fields& f) {
   f("spread", spread, pattern_spread_names(), "how the pattern's halves share heads and layers");
   f("cycle", cycle, "per_layer: layers after which the halves come round again");
   f("turn", turn, "per_layer: which layer of each cycle has the second half, from 0 on");
+  f("head_strides", head_strides, "strides of the heads, in turn; empty = pattern.stride for all");
   f.group("pattern", pattern, "which bytes a byte may look at");
 }
 
 void SparseTransformerConfig::validate() const {
   check(rows > 0 && columns > 0 && channels > 0 && layers > 0 && heads > 0 && dim > 0 && hidden > 0,
         "sparse_transformer: rows {}, columns {}, channels {}, layers {}, heads {}, dim {} and "
-        "hidden "
-        "{} must be positive",
+        "hidden {} must be positive",
         rows, columns, channels, layers, heads, dim, hidden);
   check(cycle > 0 && turn >= 0 && turn < cycle,
         "sparse_transformer: turn {} is not one of the layers 0 .. {} of a cycle", turn, cycle - 1);
   check(pattern.causal, "sparse_transformer: the pattern must be causal");
   check_share("sparse_transformer", "dropout", dropout);
-  SparseAttentionConfig{dim, key_width, std::vector<AttentionPattern>(heads, pattern)}.validate();
+  pattern.validate();
+  SparseAttentionConfig attention{dim, key_width};
+  for (int64_t head = 0; head < heads; ++head)
+    attention.patterns.push_back(head_pattern(*this, /*layer=*/0, head));
+  attention.validate();
 }
 
 SparseTransformerConfig sparse_c10() { return {}; }

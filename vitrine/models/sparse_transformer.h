@@ -30,6 +30,7 @@ struct SparseTransformerConfig {
   PatternSpread spread = PatternSpread::Merged;
   int64_t cycle = 2,
           turn = 1;  // per layer: of each `cycle` layers number `turn` has the second half
+  std::vector<int64_t> head_strides{};  // by head, in turn; empty: all have the pattern's
   AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 64};
 
   int64_t length() const { return rows * columns * channels; }
