@@ -76,7 +76,7 @@ const Registry<ModelEntry>& models() {
     r.add("sparse_c10_small",
           entry<SparseTransformer>("pictures byte by byte: 16 blocks of 256", sparse_c10_small()));
     r.add("sparse_c10_tiny",
-          entry<SparseTransformer>("pictures or texts byte by byte: 4 blocks of 128",
+          entry<SparseTransformer>("pictures or texts byte by byte: 4 blocks of 64",
                                    sparse_c10_tiny()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));

@@ -85,9 +85,9 @@ SparseTransformerConfig sparse_c10_small() {
 SparseTransformerConfig sparse_c10_tiny() {
   SparseTransformerConfig c;
   c.layers = 4;
-  c.dim = 128;
+  c.dim = 64;
   c.key_width = 64;
-  c.hidden = 256;
+  c.hidden = 128;
   c.dropout = 0;
   return c;
 }

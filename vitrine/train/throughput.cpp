@@ -22,11 +22,15 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 Throughput measure_steps(const std::function<void()>& step, double seconds) {
-  constexpr int kWarmUp = 2, kFewest = 5;
-  for (int i = 0; i < kWarmUp; ++i) step();
+  constexpr double kLongStep = 5;  // seconds: noise matters less, and patience more
+  auto start = Clock::now();
+  step();
+  const bool is_long = seconds_since(start) > kLongStep;
+  if (!is_long) step();
+  const size_t fewest = is_long ? 3 : 5;
   std::vector<double> times;
-  const auto start = Clock::now();
-  while (times.size() < kFewest || seconds_since(start) < seconds) {
+  start = Clock::now();
+  while (times.size() < fewest || seconds_since(start) < seconds) {
     const auto began = Clock::now();
     step();
     times.push_back(1e3 * seconds_since(began));
