@@ -72,7 +72,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   s.out << fmt::format(
       "{} {}, batch {}{}, {} threads, {}\n"
       "  {:.3g} ms per step (median of {})\n"
-      "  {:.1f} {}/s\n"
+      "  {:.3g} {}/s\n"
       "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
       "  {}\n",
       training ? "train" : "infer", o.model, o.batch,
