@@ -2,6 +2,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
+#include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/formats/checkpoint.h"
@@ -29,8 +30,7 @@ ModelChoice choice_of(const std::string& settings, const std::string& more = "{}
 std::shared_ptr<SparseTransformer> shaken(const ModelChoice& choice) {
   torch::manual_seed(1);
   const auto model = choice.build();
-  const torch::NoGradGuard no_grad;
-  for (auto& p : model->parameters()) p.add_(0.3 * torch::randn_like(p));
+  test::shake(*model, 0.3);
   return std::dynamic_pointer_cast<SparseTransformer>(model);
 }
 

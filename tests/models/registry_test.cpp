@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/formats/checkpoint.h"
@@ -67,10 +68,7 @@ TEST_P(EveryModel, GivesFiniteOutputOfTheRightShape) {
 TEST_P(EveryModel, GivesEveryParameterAGradient) {
   torch::manual_seed(1);
   const auto model = small(GetParam()).build();
-  {
-    const torch::NoGradGuard no_grad;  // weights that start at zero would let no gradient through
-    for (auto& p : model->parameters()) p.add_(0.02 * torch::randn_like(p));
-  }
+  test::shake(*model, 0.02);
   const auto y = model->forward(model->example_input(4));
   const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
   objective->loss(y, random_targets(model->task(), y)).backward();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/support/errors.h"
+#include "tests/support/shake.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/train/objective.h"
@@ -26,8 +27,7 @@ SparseTransformerConfig small_config() {
 std::shared_ptr<SparseTransformer> shaken(const SparseTransformerConfig& config) {
   torch::manual_seed(1);
   auto model = std::make_shared<SparseTransformer>(config);
-  const torch::NoGradGuard no_grad;
-  for (auto& p : model->parameters()) p.add_(0.3 * torch::randn_like(p));
+  test::shake(*model, 0.3);
   return model;
 }
 

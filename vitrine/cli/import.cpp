@@ -3,6 +3,7 @@
 #include "vitrine/core/settings.h"
 #include "vitrine/formats/openai_sparse.h"
 #include "vitrine/models/sparse_transformer.h"
+#include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/config.h"
 
 namespace vitrine::cli {
@@ -27,12 +28,6 @@ std::string recipe_for(const SparseTransformerConfig& config, const ModelChoice&
   recipe.data.batch = 8;
   recipe.data.validation = 0.04;  // 2,000 pictures, as in the paper
   return to_yaml(recipe);
-}
-
-int64_t parameter_count(const Model& model) {
-  int64_t count = 0;
-  for (const auto& parameter : model.parameters()) count += parameter.numel();
-  return count;
 }
 
 int run_import(const ImportOptions& o, Streams streams) {

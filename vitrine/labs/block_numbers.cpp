@@ -9,6 +9,7 @@
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/initialise.h"
+#include "vitrine/nn/parameter_count.h"
 #include "vitrine/nn/positions.h"
 #include "vitrine/ops/layer_norm.h"
 

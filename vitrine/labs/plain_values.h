@@ -24,11 +24,4 @@ inline double greatest_difference(const torch::Tensor& a, const torch::Tensor& b
   return (a - b).abs().max().item<double>();
 }
 
-/// How many numbers a module learns.
-inline int64_t parameter_count(const torch::nn::Module& module) {
-  int64_t count = 0;
-  for (const auto& parameter : module.parameters()) count += parameter.numel();
-  return count;
-}
-
 }  // namespace vitrine::labs

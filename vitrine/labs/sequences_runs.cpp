@@ -7,9 +7,9 @@
 #include "vitrine/core/error.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/waves.h"
-#include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/wave_recipe.h"
 #include "vitrine/models/model.h"
+#include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/trainer.h"
 
 namespace vitrine::labs {

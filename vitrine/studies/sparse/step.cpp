@@ -5,6 +5,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/data/process.h"
 #include "vitrine/models/sparse_transformer.h"
+#include "vitrine/nn/parameter_count.h"
 #include "vitrine/studies/sparse/growth.h"
 #include "vitrine/studies/sparse/measure.h"
 #include "vitrine/studies/sparse/models.h"
@@ -52,7 +53,7 @@ StepPart measure_step(const std::string& model, const std::vector<std::string>& 
     const auto network = build_sparse(model, overrides);
     const auto& c = network->config;
     part.size = {.layers = c.layers, .dim = c.dim, .key_width = c.key_width, .hidden = c.hidden};
-    for (const auto& tensor : network->parameters()) part.size.parameters += tensor.numel();
+    part.size.parameters = parameter_count(*network);
     part.tokens = c.length();
   }
   const auto measured = [&](const char* pattern, bool recompute) {
