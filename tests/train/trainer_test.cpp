@@ -128,6 +128,10 @@ TEST_F(Training, StopsAtItsGoal) {
   EXPECT_LT(result.epochs, 50);
 }
 
+TEST_F(Training, IsNotFinishedIfItsTimeEndsInTheLastEpoch) {
+  EXPECT_EQ(run({"train.budget_seconds=0.01", "train.epochs=1"}).end, TrainEnd::OverBudget);
+}
+
 TEST_F(Training, StopsAtItsTimeBudgetWithAScoredCheckpoint) {
   const auto result = run({"train.budget_seconds=0.01", "train.epochs=50"});
   EXPECT_EQ(result.end, TrainEnd::OverBudget);

@@ -242,7 +242,7 @@ class Training {
   TrainEnd end() const {
     if (!position_.finished) return TrainEnd::Interrupted;
     if (reached_goal()) return TrainEnd::ReachedGoal;
-    if (position_.epoch == config_.epochs) return TrainEnd::Finished;
+    if (position_.step == steps_per_epoch_ * config_.epochs) return TrainEnd::Finished;
     return over_budget() ? TrainEnd::OverBudget : TrainEnd::StoppedEarly;
   }
 
