@@ -1,5 +1,7 @@
 #include "vitrine/ops/sparse_attention.h"
 
+#include <numeric>
+
 #include "tests/support/errors.h"
 #include "tests/support/gradcheck.h"
 #include "vitrine/kernels/attention_plan.h"
@@ -71,6 +73,7 @@ TEST(AttentionPlan, HoldsEveryAllowedPairOnce) {
               const int64_t high = tile.whole ? tile.keys.count : tile.high[r];
               for (int64_t k = low; k < high; ++k) ++times[group.queries[r] * n + tile.keys[k]];
             }
+      EXPECT_EQ(plan->pairs, std::accumulate(times.begin(), times.end(), int64_t{0}));
       int64_t wrong = 0;
       for (int64_t i = 0; i < n * n; ++i) wrong += times[i] != pattern.allows(i / n, i % n);
       ASSERT_EQ(wrong, 0) << text_of(pattern) << " n " << n;

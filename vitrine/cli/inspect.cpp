@@ -16,16 +16,11 @@ struct PatternOptions {
   std::string out = "pattern.png";
 };
 
-template <typename E>
-std::vector<std::pair<std::string, E>> choices_of(const Choices<E>& names) {
-  return {names.begin(), names.end()};
-}
-
 void bind_pattern(CLI::App& app, PatternOptions& o) {
   app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed, longformer")
-      ->transform(CLI::CheckedTransformer(choices_of(pattern_kind_names())));
+      ->transform(CLI::CheckedTransformer(pattern_kind_names()));
   app.add_option("--half", o.pattern.half, "first, second or both")
-      ->transform(CLI::CheckedTransformer(choices_of(pattern_half_names())));
+      ->transform(CLI::CheckedTransformer(pattern_half_names()));
   app.add_option("-n,--n", o.tokens, "tokens")->capture_default_str();
   app.add_option("--stride", o.pattern.stride, "window, stride or block")->capture_default_str();
   app.add_option("--summary", o.pattern.summary, "fixed: c")->capture_default_str();

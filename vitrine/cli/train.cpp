@@ -34,12 +34,16 @@ MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Split
                       const torch::Device& device, TrainEnd end, Streams s) {
   const auto [model, info] = load_checkpoint(folder.best());
   model->to(device);
+  int64_t examples = 0;
   const EvaluateOptions options{
       .batch = recipe.data.batch,
       .workers = recipe.data.workers,
       .device = device,
       .label = "test",
-      .most_seconds = end == TrainEnd::OverBudget ? evaluation_budget(recipe.train) : 0};
+      .most_seconds = end == TrainEnd::OverBudget ? evaluation_budget(recipe.train) : 0,
+      .on_batch = [&](const torch::Tensor&, const torch::Tensor& targets) {
+        examples += targets.size(0);
+      }};
   const auto objective = make_objective(data.task, /*label_smoothing=*/0);
   Averages averages;
   if (data.task == Task::Classes) {
@@ -52,12 +56,11 @@ MetricsLine test_best(const RunFolder& folder, const Recipe& recipe, const Split
   const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
                          scores_of(averages, *objective)};
   MetricsFile(folder.metrics(), /*keep_bytes=*/-1).add(line);
-  s.err << fmt::format(
-      "test {} with the weights of epoch {}{}\n", scores_text(line.values, objective->watched()),
-      info.epoch,
-      averages.counted() < data.test->size()
-          ? fmt::format(", on {} of {} examples", averages.counted(), data.test->size())
-          : "");
+  s.err << fmt::format("test {} with the weights of epoch {}{}\n",
+                       scores_text(line.values, objective->watched()), info.epoch,
+                       examples < data.test->size()
+                           ? fmt::format(", on {} of {} examples", examples, data.test->size())
+                           : "");
   return line;
 }
 

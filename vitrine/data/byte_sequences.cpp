@@ -104,32 +104,24 @@ Splits open_bytes(const DataConfig& config, uint64_t seed) {
   return splits;
 }
 
-DatasetTraits no_traits(const DataConfig&) {
-  return {.image = 1, .channels = 1, .mean = {0}, .std = {1}};
-}
-
 }  // namespace
 
 DatasetEntry cifar10_bytes_entry() {
-  return {.summary = "the pictures of CIFAR-10 as sequences of 3072 bytes",
-          .traits = no_traits,
-          .open = nullptr,
-          .fetch =
-              [](const DataConfig& config, const std::string& source) {
-                return datasets().get("cifar10").fetch(config, source);
-              },
-          .batches = open_cifar10_bytes};
+  auto entry =
+      built_in_entry("the pictures of CIFAR-10 as sequences of 3072 bytes", open_cifar10_bytes);
+  entry.fetch = [](const DataConfig& config, const std::string& source) {
+    return datasets().get("cifar10").fetch(config, source);
+  };
+  return entry;
 }
 
 DatasetEntry bytes_entry() {
-  return {.summary = "any file as sequences of bytes: data.folder names it, data.length cuts it",
-          .traits = no_traits,
-          .open = nullptr,
-          .fetch =
-              [](const DataConfig&, const std::string&) {
-                return std::string("bytes: reads the file of data.folder, nothing to fetch");
-              },
-          .batches = open_bytes};
+  auto entry = built_in_entry(
+      "any file as sequences of bytes: data.folder names it, data.length cuts it", open_bytes);
+  entry.fetch = [](const DataConfig&, const std::string&) {
+    return std::string("bytes: reads the file of data.folder, nothing to fetch");
+  };
+  return entry;
 }
 
 }  // namespace vitrine

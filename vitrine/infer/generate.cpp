@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/sampler.h"
 #include "vitrine/models/sparse_transformer.h"
 
@@ -11,14 +10,6 @@ namespace vitrine {
 namespace {
 
 constexpr int64_t kColours = 3;
-
-std::shared_ptr<SparseTransformer> load_byte_model(const fs::path& path) {
-  const auto loaded = load_checkpoint(path);
-  auto model = std::dynamic_pointer_cast<SparseTransformer>(loaded.model);
-  check(model != nullptr, "sample: '{}' holds {}, which does not tell bytes; train a {}",
-        path.string(), loaded.info.model.name(), "sparse_transformer");
-  return model;
-}
 
 /// The first `count` bytes, once for each sequence.
 torch::Tensor repeated_start(const uint8_t* bytes, int64_t count, int64_t sequences) {
@@ -62,15 +53,13 @@ Generated generate(const fs::path& run_or_checkpoint, const GenerateOptions& o) 
   Generated result;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.bytes = o.count * (config.length() - (given.defined() ? given.size(1) : 0));
+  if (config.channels == kColours) {
+    result.pictures = pictures_of(config, bytes);
+    return result;
+  }
   for (int64_t i = 0; i < o.count; ++i) {
     const auto* first = bytes.data_ptr<int64_t>() + i * config.length();
-    if (config.channels == kColours) {
-      Image image(config.columns, config.rows);
-      std::copy_n(first, config.length(), image.pixels.begin());
-      result.pictures.push_back(std::move(image));
-    } else {
-      result.texts.emplace_back(first, first + config.length());
-    }
+    result.texts.emplace_back(first, first + config.length());
   }
   return result;
 }

@@ -11,6 +11,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/core/random.h"
+#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/sparse_decoder.h"
 
 namespace vitrine {
@@ -38,6 +39,27 @@ int64_t draw_place(std::vector<double> scores, const SampleOptions& o, double un
 }
 
 }  // namespace
+
+std::shared_ptr<SparseTransformer> load_byte_model(const fs::path& run_or_checkpoint) {
+  const auto loaded = load_checkpoint(run_or_checkpoint);
+  auto model = std::dynamic_pointer_cast<SparseTransformer>(loaded.model);
+  check(model != nullptr,
+        "sample: '{}' holds {}, which does not tell bytes; train a model whose name begins with "
+        "sparse_",
+        run_or_checkpoint.string(), loaded.info.model.name());
+  return model;
+}
+
+std::vector<Image> pictures_of(const SparseTransformerConfig& config, const torch::Tensor& bytes) {
+  const auto rows = bytes.contiguous();
+  std::vector<Image> pictures;
+  for (int64_t i = 0; i < rows.size(0); ++i) {
+    pictures.emplace_back(config.columns, config.rows, config.channels);
+    std::copy_n(rows.data_ptr<int64_t>() + i * config.length(), config.length(),
+                pictures.back().pixels.begin());
+  }
+  return pictures;
+}
 
 void SampleOptions::validate() const {
   check(count > 0, "sample: {} sequences; ask for at least one", count);

@@ -3,18 +3,29 @@
 #include <torch/types.h>
 
 #include <memory>
+#include <vector>
+
+#include "vitrine/core/files.h"
+#include "vitrine/core/image.h"
 
 namespace vitrine {
 
 class SparseTransformer;
+struct SparseTransformerConfig;
+
+/// The network of a run folder (its best checkpoint) or checkpoint; throws if it does not tell
+/// bytes.
+std::shared_ptr<SparseTransformer> load_byte_model(const fs::path& run_or_checkpoint);
+
+/// Each row of (N, T) bytes, in interleaved order, as a picture.
+std::vector<Image> pictures_of(const SparseTransformerConfig& config, const torch::Tensor& bytes);
 
 struct SampleOptions {
   int64_t count = 16;
   double temperature = 1;  // below 1: likelier bytes more often
   int64_t top_k = 0;       // only the k likeliest bytes; 0 = all
   uint64_t seed = 1;
-  torch::Tensor given =
-      {};  // (count, kept) int64: how the sequences start; undefined: with nothing
+  torch::Tensor given = {};  // (count, kept) int64: how sequences start; undefined: with nothing
 
   void validate() const;
 };

@@ -49,13 +49,12 @@ std::vector<SparseDecoder::KeptHeads> SparseDecoder::heads_of(const SparseAttent
   const auto H = config.heads();
   const auto options = model_->head->weight.options();
   std::vector<KeptHeads> kept;
-  for (int64_t first = 0, last = 0; first < H; first = last) {
-    while (last < H && config.patterns[last] == config.patterns[first]) ++last;
-    const auto calendar = calendar_of(config.patterns[first]);
+  for (const auto& group : config.groups()) {
+    const auto calendar = calendar_of(group.pattern);
     const auto room = [&](int64_t width) {
-      return torch::empty({calendar->slots(), batch_, last - first, width / H}, options);
+      return torch::empty({calendar->slots(), batch_, group.count, width / H}, options);
     };
-    kept.push_back({first, last - first, calendar, room(config.key_width), room(config.dim)});
+    kept.push_back({group.first, group.count, calendar, room(config.key_width), room(config.dim)});
   }
   return kept;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "vitrine/core/error.h"
+#include "vitrine/kernels/attention_plan.h"
 
 namespace vitrine {
 namespace {
@@ -75,9 +76,7 @@ std::string color_text(const AttentionPattern& p) {
 }  // namespace
 
 double pattern_share(const AttentionPattern& pattern, int64_t tokens) {
-  int64_t allowed = 0;
-  for (int64_t i = 0; i < tokens; ++i)
-    for (int64_t j = 0; j < tokens; ++j) allowed += pattern.allows(i, j);
+  const auto allowed = kernels::attention_plan(pattern, tokens)->pairs;
   const double n = static_cast<double>(tokens);
   return static_cast<double>(allowed) / (pattern.causal ? n * (n + 1) / 2 : n * n);
 }

@@ -17,6 +17,16 @@ void SparseAttentionConfig::validate() const {
   for (const auto& pattern : patterns) pattern.validate();
 }
 
+std::vector<SparseAttentionConfig::Group> SparseAttentionConfig::groups() const {
+  std::vector<Group> groups;
+  for (int64_t head = 0; head < heads(); ++head)
+    if (head > 0 && patterns[head] == patterns[head - 1])
+      ++groups.back().count;
+    else
+      groups.push_back({head, 1, patterns[head]});
+  return groups;
+}
+
 SparseAttentionImpl::SparseAttentionImpl(const SparseAttentionConfig& c) : config(c) {
   config.validate();
   qkv = register_module("qkv", torch::nn::Linear(config.dim, 2 * config.key_width + config.dim));
@@ -31,11 +41,11 @@ torch::Tensor SparseAttentionImpl::forward(const torch::Tensor& x) {
   };
   const auto q = part(0, K), k = part(K, K), v = part(2 * K, config.dim);
   std::vector<torch::Tensor> mixed;
-  for (int64_t first = 0, last = 0; first < H; first = last) {
-    const auto& pattern = config.patterns[first];
-    while (last < H && config.patterns[last] == pattern) ++last;
-    const auto heads = [&](const torch::Tensor& t) { return t.narrow(2, first, last - first); };
-    mixed.push_back(sparse_attention(heads(q), heads(k), heads(v), pattern));
+  for (const auto& group : config.groups()) {
+    const auto heads = [&](const torch::Tensor& t) {
+      return t.narrow(2, group.first, group.count);
+    };
+    mixed.push_back(sparse_attention(heads(q), heads(k), heads(v), group.pattern));
   }
   return proj(mixed.size() == 1 ? mixed[0] : torch::cat(mixed, -1));
 }

@@ -14,7 +14,14 @@ struct SparseAttentionConfig {
   int64_t key_width = 128;                   // of queries and keys, all heads together
   std::vector<AttentionPattern> patterns{};  // one per head
 
+  /// Neighbouring heads that follow the same pattern.
+  struct Group {
+    int64_t first, count;
+    AttentionPattern pattern;
+  };
+
   int64_t heads() const { return static_cast<int64_t>(patterns.size()); }
+  std::vector<Group> groups() const;
   void validate() const;
 };
 

@@ -112,7 +112,9 @@ Averages evaluate(Model& model, const BatchSource& source, const Objective& obje
 
 Averages evaluate_classes(Model& model, const BatchSource& source, EvaluateOptions options,
                           ConfusionMatrix& matrix) {
-  options.on_batch = [&](const torch::Tensor& output, const torch::Tensor& targets) {
+  options.on_batch = [&matrix, then = options.on_batch](const torch::Tensor& output,
+                                                        const torch::Tensor& targets) {
+    if (then) then(output, targets);
     const auto predicted = output.argmax(1).cpu(), truth = targets.cpu();
     for (int64_t i = 0; i < truth.size(0); ++i)
       matrix.add(truth[i].item<int64_t>(), predicted[i].item<int64_t>());

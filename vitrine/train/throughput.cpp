@@ -2,9 +2,9 @@
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <chrono>
 
+#include "vitrine/core/median.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
@@ -35,8 +35,7 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
     step();
     times.push_back(1e3 * seconds_since(began));
   }
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return {times[times.size() / 2], static_cast<int64_t>(times.size())};
+  return {median(times), static_cast<int64_t>(times.size())};
 }
 
 Throughput measure_training(Model& model, const Batch& batch, double seconds) {

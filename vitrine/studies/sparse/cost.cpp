@@ -1,10 +1,10 @@
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
 
+#include "vitrine/core/median.h"
 #include "vitrine/core/peak_memory.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/ops/sparse_attention.h"
@@ -20,11 +20,6 @@ constexpr double kMostDenseBytes = 6e9;
 
 double milliseconds_between(CostClock::time_point from, CostClock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 /// One way to compute attention, and how long it has taken each time.

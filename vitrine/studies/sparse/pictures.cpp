@@ -3,10 +3,8 @@
 
 #include <numeric>
 
-#include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/sampler.h"
 #include "vitrine/models/sparse_transformer.h"
 #include "vitrine/studies/sparse/measure.h"
@@ -28,12 +26,9 @@ class PictureFiles {
 
   PictureSet write(const std::string& name, const std::string& title, const torch::Tensor& bytes) {
     PictureSet set{.name = name, .title = title};
-    for (int64_t i = 0; i < bytes.size(0); ++i) {
-      Image image(config_.columns, config_.rows, config_.channels);
-      const auto row = bytes[i].contiguous();
-      std::copy_n(row.data_ptr<int64_t>(), row.numel(), image.pixels.begin());
-      set.files.push_back(fmt::format("{}/{}-{}.png", below_, name, i));
-      write_png(folder_ / set.files.back(), image);
+    for (const auto& picture : pictures_of(config_, bytes)) {
+      set.files.push_back(fmt::format("{}/{}-{}.png", below_, name, set.files.size()));
+      write_png(folder_ / set.files.back(), picture);
     }
     return set;
   }
@@ -56,8 +51,7 @@ torch::Tensor test_bytes(const fs::path& run) {
 }  // namespace
 
 PicturesPart make_pictures(const fs::path& run, const fs::path& folder, const std::string& below) {
-  const auto model = std::dynamic_pointer_cast<SparseTransformer>(load_checkpoint(run).model);
-  check(model != nullptr, "study sparse: {} is no run of a sparse transformer", run.string());
+  const auto model = load_byte_model(run);
   PictureFiles files(model->config, folder, below);
   PicturesPart part;
   for (const double temperature : {1.0, 0.9})
