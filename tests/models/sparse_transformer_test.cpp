@@ -101,6 +101,25 @@ TEST(SparseTransformer, StartsWithThePapersSpreads) {
   expect_std(block->mlp->fc2->weight, branch * 0.125 / std::sqrt(2 * C));
 }
 
+TEST(SparseTransformer, WavesMakeNeighboursAlikeAndADistanceTheSameEverywhere) {
+  torch::manual_seed(1);
+  auto config = sparse_c10_tiny();
+  config.tables = StartingTables::Waves;
+  const SparseTransformer model(config);
+  for (const auto& table : {model.embedding->weight, model.row_embed, model.column_embed}) {
+    const auto n = table.size(0);
+    const auto unit = torch::nn::functional::normalize(table.detach());
+    const auto alike = [&](int64_t distance) {
+      return (unit.slice(0, 0, n - distance) * unit.slice(0, distance)).sum(1);
+    };
+    EXPECT_GT(alike(1).min().item<double>(), alike(n / 2).max().item<double>());
+    // One turn takes every place to the next.
+    const auto from = table.detach().slice(0, 0, n - 1), to = table.detach().slice(0, 1);
+    const auto turn = std::get<0>(torch::linalg_lstsq(from, to, c10::nullopt, "gelsd"));
+    EXPECT_LT((from.mm(turn) - to).abs().max().item<double>(), 1e-3);
+  }
+}
+
 TEST(SparseTransformer, RecomputesTheSameGradients) {
   auto config = small_config();
   config.dropout = 0.25;

@@ -104,7 +104,7 @@ TEST_F(Training, AverageWeightsAreThoseThatAreSaved) {
 }
 
 TEST_F(Training, EveryOptimizerAndScheduleLearns) {
-  for (const auto* kind : {"sgd", "adam", "adamw"}) {
+  for (const auto* kind : {"sgd", "adam", "adamw", "muon"}) {
     const auto lr =
         std::string(kind) == "sgd" ? "train.optimizer.lr=0.05" : "train.optimizer.lr=3e-3";
     EXPECT_LT(loss_ratio({std::string("train.optimizer.kind=") + kind, lr}), 0.9) << kind;

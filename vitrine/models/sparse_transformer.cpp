@@ -1,6 +1,7 @@
 #include "vitrine/models/sparse_transformer.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "vitrine/core/checks.h"
 #include "vitrine/core/error.h"
@@ -9,6 +10,8 @@
 
 namespace vitrine {
 namespace {
+
+constexpr double kScale = 0.125;  // of starting weights, as in the paper
 
 /// The pattern of a head in a layer.
 AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t layer, int64_t head) {
@@ -23,6 +26,20 @@ AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t lay
   const auto most = std::max<int64_t>(1, pattern.stride / pattern.summary);  // that fit a block
   pattern.offset = (pattern.offset + head) % most;
   return pattern;
+}
+
+/// (n, C): waves from two table lengths down to four places long, mixed at random.
+void fill_with_waves(torch::Tensor& table, int64_t waves) {
+  constexpr double kShortest = 4;
+  // Of size 1, or an optimizer's first steps would wipe them out.
+  const auto places = torch::arange(table.size(0), torch::kDouble).unsqueeze(1);
+  const double longest = std::max(kShortest, 2 * static_cast<double>(table.size(0)));
+  const auto lengths = torch::logspace(std::log10(longest), std::log10(kShortest), waves, 10.0,
+                                       torch::kDouble);
+  const auto angles = 2 * std::numbers::pi * places / lengths;  // (n, waves)
+  const auto values = torch::cat({angles.cos(), angles.sin()}, 1).to(table.dtype());
+  const auto mix = torch::randn({2 * waves, table.size(1)}, table.options());
+  table.copy_(values.mm(mix) / std::sqrt(static_cast<double>(waves)));
 }
 
 }  // namespace
@@ -40,6 +57,12 @@ const Choices<ByteOrder>& byte_order_names() {
   return names;
 }
 
+const Choices<StartingTables>& starting_table_names() {
+  static const Choices<StartingTables> names = {{"random", StartingTables::Random},
+                                                {"waves", StartingTables::Waves}};
+  return names;
+}
+
 void SparseTransformerConfig::visit(Fields& f) {
   f("rows", rows, "rows of the picture; of a text: length / columns");
   f("columns", columns, "pixels in a row; of a text: any number that divides its length");
@@ -51,6 +74,7 @@ void SparseTransformerConfig::visit(Fields& f) {
   f("key_width", key_width, "width of queries and keys, all heads together");
   f("hidden", hidden, "width inside the feed-forward");
   f("dropout", dropout, "dropout where a residual is added");
+  f("tables", tables, starting_table_names(), "how the tables of bytes and places start");
   f("spread", spread, pattern_spread_names(), "how the pattern's halves share heads and layers");
   f("cycle", cycle, "per_layer: layers after which the halves come round again");
   f("turn", turn, "per_layer: which layer of each cycle has the second half, from 0 on");
@@ -115,15 +139,24 @@ SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(
   initialise();
 }
 
-void SparseTransformer::initialise() {
-  const torch::NoGradGuard no_grad;
-  constexpr double kScale = 0.125;
+void SparseTransformer::initialise_tables() {
   const auto C = static_cast<double>(config.dim);
   const double tables = channel_embed.defined() ? 3 : 2;
-  embedding->weight.normal_(0, kScale / std::sqrt(C));
   start.normal_(0, kScale / std::sqrt(C));
+  if (config.tables == StartingTables::Waves) {
+    fill_with_waves(embedding->weight, /*waves=*/16);
+    for (auto* table : {&row_embed, &column_embed, &channel_embed})
+      if (table->defined()) fill_with_waves(*table, /*waves=*/8);
+    return;
+  }
+  embedding->weight.normal_(0, kScale / std::sqrt(C));
   for (auto* table : {&row_embed, &column_embed, &channel_embed})
     if (table->defined()) table->normal_(0, kScale / std::sqrt(C * tables));
+}
+
+void SparseTransformer::initialise() {
+  const torch::NoGradGuard no_grad;
+  initialise_tables();
   const double branch = 1 / std::sqrt(2.0 * static_cast<double>(config.layers));
   const auto linear = [&](torch::nn::Linear& layer, double factor) {
     layer->weight.normal_(0,

@@ -18,6 +18,11 @@ const Choices<PatternSpread>& pattern_spread_names();
 enum class ByteOrder { Interleaved, Planar };
 const Choices<ByteOrder>& byte_order_names();
 
+/// How the tables of bytes and places start: at random as in the paper; or as waves, in which
+/// neighbours are alike and a distance means the same everywhere.
+enum class StartingTables { Random, Waves };
+const Choices<StartingTables>& starting_table_names();
+
 struct SparseTransformerConfig {
   int64_t rows = 32, columns = 32, channels = 3;
   ByteOrder order = ByteOrder::Interleaved;
@@ -27,6 +32,7 @@ struct SparseTransformerConfig {
   int64_t key_width = 128;
   int64_t hidden = 512;
   double dropout = 0.25;
+  StartingTables tables = StartingTables::Random;
   PatternSpread spread = PatternSpread::Merged;
   int64_t cycle = 2,
           turn = 1;  // per layer: of each `cycle` layers number `turn` has the second half
@@ -67,6 +73,7 @@ class SparseTransformer : public Model {
 
  private:
   void initialise();
+  void initialise_tables();
 };
 
 }  // namespace vitrine

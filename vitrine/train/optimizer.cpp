@@ -7,6 +7,7 @@
 #include "vitrine/core/checks.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/adam.h"
+#include "vitrine/ops/orthogonal.h"
 
 namespace vitrine {
 namespace {
@@ -15,6 +16,20 @@ namespace {
 bool is_decayed(const std::string& name, const torch::Tensor& t) {
   return t.dim() >= 2 && !name.ends_with("_embed") && !name.ends_with("_token") &&
          !name.ends_with("_bias");
+}
+
+bool is_matrix_of_a_block(const std::string& name, const torch::Tensor& t) {
+  return name.starts_with("blocks.") && name.ends_with(".weight") && t.dim() == 2;
+}
+
+/// The rule for one parameter.
+OptimizerKind rule_of(OptimizerKind kind, const std::string& name, const torch::Tensor& t) {
+  if (kind != OptimizerKind::Muon) return kind;
+  return is_matrix_of_a_block(name, t) ? OptimizerKind::Muon : OptimizerKind::AdamW;
+}
+
+bool has_second_moment(OptimizerKind rule) {
+  return rule == OptimizerKind::Adam || rule == OptimizerKind::AdamW;
 }
 
 }  // namespace
@@ -30,12 +45,14 @@ void OptimizerConfig::visit(Fields& f) {
   f("kind", kind,
     Choices<OptimizerKind>{{"sgd", OptimizerKind::Sgd},
                            {"adam", OptimizerKind::Adam},
-                           {"adamw", OptimizerKind::AdamW}},
-    "the update rule");
+                           {"adamw", OptimizerKind::AdamW},
+                           {"muon", OptimizerKind::Muon}},
+    "the update rule; muon: orthogonal steps for the matrices of blocks, adamw for the rest");
   f("lr", lr, "peak learning rate");
   f("weight_decay", weight_decay,
     "decay of weights; norms, biases, positions and tokens have none");
-  f("momentum", momentum, "sgd: momentum");
+  f("momentum", momentum, "sgd, muon: momentum");
+  f("matrix_lr", matrix_lr, "muon: peak learning rate of the matrices of blocks");
   f("beta1", beta1, "adam, adamw: decay of the first moment");
   f("beta2", beta2, "adam, adamw: decay of the second moment");
   f("eps", eps, "adam, adamw: added to the root of the second moment");
@@ -43,6 +60,8 @@ void OptimizerConfig::visit(Fields& f) {
 
 void OptimizerConfig::validate() const {
   check(lr > 0 && std::isfinite(lr), "optimizer: lr {} must be positive", lr);
+  check(matrix_lr > 0 && std::isfinite(matrix_lr), "optimizer: matrix_lr {} must be positive",
+        matrix_lr);
   check(weight_decay >= 0, "optimizer: weight_decay {} is negative", weight_decay);
   check_share("optimizer", "momentum", momentum);
   check_share("optimizer", "beta1", beta1);
@@ -57,8 +76,9 @@ Optimizer::Optimizer(const OptimizerConfig& config, NamedTensors parameters) : c
               parameter,
               torch::zeros_like(parameter),
               {},
-              is_decayed(name, parameter) ? config_.weight_decay : 0};
-    if (config_.kind != OptimizerKind::Sgd) slot.moment2 = torch::zeros_like(parameter);
+              is_decayed(name, parameter) ? config_.weight_decay : 0,
+              rule_of(config_.kind, name, parameter)};
+    if (has_second_moment(slot.rule)) slot.moment2 = torch::zeros_like(parameter);
     slots_.push_back(std::move(slot));
   }
 }
@@ -67,6 +87,15 @@ void Optimizer::sgd(Slot& slot, const torch::Tensor& gradient, double lr) const 
   const auto g = gradient.add(slot.parameter, slot.weight_decay);
   slot.moment1.mul_(config_.momentum).add_(g);
   slot.parameter.add_(slot.moment1, -lr);
+}
+
+void Optimizer::muon(Slot& slot, const torch::Tensor& gradient, double lr) const {
+  const double matrix_lr = lr / config_.lr * config_.matrix_lr;  // on the same schedule
+  slot.moment1.mul_(config_.momentum).add_(gradient);
+  const auto ahead = gradient.add(slot.moment1, config_.momentum);  // Nesterov
+  const auto rows = static_cast<double>(ahead.size(0)), columns = static_cast<double>(ahead.size(1));
+  slot.parameter.mul_(1 - matrix_lr * slot.weight_decay);
+  slot.parameter.add_(nearly_orthogonal(ahead), -matrix_lr * std::sqrt(std::max(1.0, rows / columns)));
 }
 
 void Optimizer::step(double lr, double gradient_scale) {
@@ -83,11 +112,15 @@ void Optimizer::step(double lr, double gradient_scale) {
   for (auto& slot : slots_) {
     const auto& gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
-    if (config_.kind == OptimizerKind::Sgd) {
+    if (slot.rule == OptimizerKind::Sgd) {
       sgd(slot, gradient * gradient_scale, lr);
       continue;
     }
-    const bool decoupled = config_.kind == OptimizerKind::AdamW;
+    if (slot.rule == OptimizerKind::Muon) {
+      muon(slot, gradient * gradient_scale, lr);
+      continue;
+    }
+    const bool decoupled = slot.rule == OptimizerKind::AdamW;
     s.decoupled_decay = decoupled ? slot.weight_decay : 0;
     s.l2_decay = decoupled ? 0 : slot.weight_decay;
     adam_update(s, slot.parameter, gradient, slot.moment1, slot.moment2);

@@ -12,13 +12,14 @@ namespace vitrine {
 
 class Model;
 
-enum class OptimizerKind { Sgd, Adam, AdamW };
+enum class OptimizerKind { Sgd, Adam, AdamW, Muon };
 
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::AdamW;
   double lr = 1e-3;  // the schedule's peak
   double weight_decay = 0.05;
   double momentum = 0.9;
+  double matrix_lr = 0.02;
   double beta1 = 0.9, beta2 = 0.999;
   double eps = 1e-8;
 
@@ -30,7 +31,8 @@ struct OptimizerConfig {
 NamedTensors trainable_parameters(const Model& model);
 
 /// Changes parameters by their gradients. Norms, biases, class tokens and positions are not
-/// decayed.
+/// decayed. Muon takes orthogonal steps for the matrices of a model's blocks, and those of AdamW
+/// for everything else.
 class Optimizer {
  public:
   Optimizer(const OptimizerConfig& config, NamedTensors parameters);
@@ -50,8 +52,10 @@ class Optimizer {
     std::string name;
     torch::Tensor parameter, moment1, moment2;
     double weight_decay;
+    OptimizerKind rule;
   };
   void sgd(Slot& slot, const torch::Tensor& gradient, double lr) const;
+  void muon(Slot& slot, const torch::Tensor& gradient, double lr) const;
 
   OptimizerConfig config_;
   std::vector<Slot> slots_;

@@ -1,0 +1,24 @@
+#include "vitrine/ops/orthogonal.h"
+
+#include <torch/torch.h>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+torch::Tensor nearly_orthogonal(const torch::Tensor& matrix) {
+  check(matrix.dim() == 2, "nearly_orthogonal: {} is not a matrix",
+        fmt::join(matrix.sizes(), "x"));
+  constexpr double kOnce = 3.4445, kThrice = -4.7750, kFiveTimes = 2.0315;
+  constexpr int kTurns = 5;
+  const bool tall = matrix.size(0) > matrix.size(1);
+  auto x = tall ? matrix.t() : matrix;
+  x = x / (x.norm() + 1e-12);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const auto square = x.mm(x.t());
+    x = x * kOnce + (square * kThrice + square.mm(square) * kFiveTimes).mm(x);
+  }
+  return tall ? x.t() : x;
+}
+
+}  // namespace vitrine
