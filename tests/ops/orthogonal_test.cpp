@@ -27,8 +27,10 @@ TEST(NearlyOrthogonal, TakesNothingForNothing) {
 }
 
 TEST(NearlyOrthogonal, RefusesWhatIsNoMatrix) {
-  EXPECT_TRUE(test::contains(
-      test::error_of([] { nearly_orthogonal(torch::zeros({2, 3, 4})); }), "2x3x4"));
+  EXPECT_TRUE(test::contains(test::error_of([] {
+                               nearly_orthogonal(torch::zeros({2, 3, 4}));
+                             }),
+                             "2x3x4"));
 }
 
 }  // namespace vitrine

@@ -3,10 +3,10 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "vitrine/ops/orthogonal.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/metrics.h"
 #include "vitrine/train/objective.h"
-#include "vitrine/ops/orthogonal.h"
 #include "vitrine/train/optimizer.h"
 #include "vitrine/train/schedule.h"
 
@@ -79,9 +79,13 @@ TEST(Optimizer, EqualsTorchs) {
 TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
   torch::manual_seed(1);
   const double lr = 0.01, matrix_lr = 0.1, decay = 0.5, momentum = 0.9;
-  const auto random = [](at::IntArrayRef shape) { return torch::randn(shape).requires_grad_(true); };
+  const auto random = [](at::IntArrayRef shape) {
+    return torch::randn(shape).requires_grad_(true);
+  };
   auto inside = random({12, 4}), outside = random({12, 4}), bias = random({12});
+  auto qkv = random({12, 4});
   const auto before = inside.detach().clone();
+  const auto qkv_before = qkv.detach().clone();
   auto same = outside.detach().clone().requires_grad_(true);
   Optimizer muon({.kind = OptimizerKind::Muon,
                   .lr = lr,
@@ -89,22 +93,31 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
                   .momentum = momentum,
                   .matrix_lr = matrix_lr},
                  {{"blocks.0.mlp.fc1.weight", inside},
+                  {"blocks.0.attn.qkv.weight", qkv},
                   {"head.weight", outside},
                   {"blocks.0.mlp.fc1.bias", bias}});
   Optimizer adamw({.lr = lr, .weight_decay = decay}, {{"head.weight", same}});
-  EXPECT_EQ(muon.state().size(), 1 + 2 + 2);  // moments
-  auto expected = before.clone(), velocity = torch::zeros_like(before);
+  EXPECT_EQ(muon.state().size(), 1 + 1 + 2 + 2);  // moments
+  auto expected = before.clone(), expected_qkv = qkv_before.clone(),
+       velocity = torch::zeros_like(before);
   for (int i = 0; i < 3; ++i) {
     const auto gradient = torch::randn({12, 4});
-    for (auto* p : {&inside, &outside, &same}) p->mutable_grad() = gradient.clone();
+    for (auto* p : {&inside, &qkv, &outside, &same}) p->mutable_grad() = gradient.clone();
     bias.mutable_grad() = torch::randn(12);
     muon.step(lr / 2, 1);  // the schedule stands at a half
     adamw.step(lr / 2, 1);
     velocity = velocity * momentum + gradient;
-    const auto direction = nearly_orthogonal(gradient + momentum * velocity) * std::sqrt(3.0);
-    expected = expected * (1 - matrix_lr / 2 * decay) - matrix_lr / 2 * direction;
+    const auto ahead = gradient + momentum * velocity;
+    const auto moved = [&](const torch::Tensor& from, const torch::Tensor& direction) {
+      return from * (1 - matrix_lr / 2 * decay) - matrix_lr / 2 * direction;
+    };
+    expected = moved(expected, nearly_orthogonal(ahead) * std::sqrt(3.0));
+    std::vector<torch::Tensor> parts;
+    for (const auto& part : ahead.chunk(3)) parts.push_back(nearly_orthogonal(part));
+    expected_qkv = moved(expected_qkv, torch::cat(parts));
   }
   EXPECT_TRUE(torch::allclose(inside, expected, 1e-5, 1e-6));
+  EXPECT_TRUE(torch::allclose(qkv, expected_qkv, 1e-5, 1e-6));
   EXPECT_TRUE(torch::equal(outside, same));
 }
 

@@ -34,8 +34,8 @@ void fill_with_waves(torch::Tensor& table, int64_t waves) {
   // Of size 1, or an optimizer's first steps would wipe them out.
   const auto places = torch::arange(table.size(0), torch::kDouble).unsqueeze(1);
   const double longest = std::max(kShortest, 2 * static_cast<double>(table.size(0)));
-  const auto lengths = torch::logspace(std::log10(longest), std::log10(kShortest), waves, 10.0,
-                                       torch::kDouble);
+  const auto lengths =
+      torch::logspace(std::log10(longest), std::log10(kShortest), waves, 10.0, torch::kDouble);
   const auto angles = 2 * std::numbers::pi * places / lengths;  // (n, waves)
   const auto values = torch::cat({angles.cos(), angles.sin()}, 1).to(table.dtype());
   const auto mix = torch::randn({2 * waves, table.size(1)}, table.options());

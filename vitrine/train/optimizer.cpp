@@ -28,6 +28,12 @@ OptimizerKind rule_of(OptimizerKind kind, const std::string& name, const torch::
   return is_matrix_of_a_block(name, t) ? OptimizerKind::Muon : OptimizerKind::AdamW;
 }
 
+/// Queries, keys and values are matrices of their own, although they stand in one.
+std::vector<torch::Tensor> stacked_matrices(const std::string& name, const torch::Tensor& matrix) {
+  if (name.ends_with("qkv.weight")) return matrix.split(matrix.size(1));
+  return {matrix};
+}
+
 bool has_second_moment(OptimizerKind rule) {
   return rule == OptimizerKind::Adam || rule == OptimizerKind::AdamW;
 }
@@ -93,9 +99,14 @@ void Optimizer::muon(Slot& slot, const torch::Tensor& gradient, double lr) const
   const double matrix_lr = lr / config_.lr * config_.matrix_lr;  // on the same schedule
   slot.moment1.mul_(config_.momentum).add_(gradient);
   const auto ahead = gradient.add(slot.moment1, config_.momentum);  // Nesterov
-  const auto rows = static_cast<double>(ahead.size(0)), columns = static_cast<double>(ahead.size(1));
   slot.parameter.mul_(1 - matrix_lr * slot.weight_decay);
-  slot.parameter.add_(nearly_orthogonal(ahead), -matrix_lr * std::sqrt(std::max(1.0, rows / columns)));
+  int64_t row = 0;
+  for (const auto& part : stacked_matrices(slot.name, ahead)) {
+    const double longer = static_cast<double>(part.size(0)) / static_cast<double>(part.size(1));
+    slot.parameter.narrow(0, row, part.size(0))
+        .add_(nearly_orthogonal(part), -matrix_lr * std::sqrt(std::max(1.0, longer)));
+    row += part.size(0);
+  }
 }
 
 void Optimizer::step(double lr, double gradient_scale) {
