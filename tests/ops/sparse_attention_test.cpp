@@ -1,5 +1,7 @@
 #include "vitrine/ops/sparse_attention.h"
 
+#include <hwy/targets.h>
+
 #include <numeric>
 
 #include "tests/support/errors.h"
@@ -94,6 +96,14 @@ TEST(SparseAttention, EqualsTheMaskedDenseForm) {
   torch::manual_seed(1);
   for (const auto& pattern : all_patterns())
     expect_equal(sparse_attention, masked_attention, pattern);
+}
+
+TEST(SparseAttention, EqualsTheMaskedDenseFormWithShortVectorsToo) {
+  torch::manual_seed(1);
+  hwy::DisableTargets((HWY_AVX2 << 1) - 1);  // leaves those that can load whole vectors only
+  for (const auto& pattern : all_patterns())
+    expect_equal(sparse_attention, masked_attention, pattern);
+  hwy::DisableTargets(0);
 }
 
 TEST(SparseAttention, OnBlocksEqualsTheMaskedDenseForm) {

@@ -141,6 +141,26 @@ TEST_F(SweepRunner, MakesEveryRunOnceAndTabulatesThem) {
   EXPECT_EQ(again.points[1].runs[1].accuracy, result.points[1].runs[1].accuracy);
 }
 
+TEST_F(SweepRunner, GivesWhatIsStoredBesideASweepAtWorkAndLeavesOutWhatHasChanged) {
+  const std::string text = "seeds: [1]\ngrid: {model.embed: [4, 8]}\n";
+  auto stored = options();
+  stored.only_stored = true;
+  const auto given = [&](const std::string& more) { return run_sweep(config(more), stored); };
+  EXPECT_FALSE(is_complete(given(text), config(text)));
+  EXPECT_FALSE(fs::exists(sweep()));
+  hold();
+  std::thread working([&] { run(text); });
+  ASSERT_TRUE(comes_true([&] { return fs::exists(folder_ / "pid"); }));
+  EXPECT_EQ(given(text).points[0].runs.size(), 1u);
+  let_go();
+  working.join();
+  EXPECT_TRUE(is_complete(given(text), config(text)));
+  const auto other = text + "set: {model.layers: 2}\n";
+  EXPECT_FALSE(is_complete(given(other), config(other)));
+  EXPECT_TRUE(is_complete(given(text), config(text)));
+  EXPECT_EQ(calls(""), 2);
+}
+
 TEST_F(SweepRunner, ReportsFailuresAndRepeatsThemOnlyWhenAsked) {
   const auto text = "grid: {model.embed: [13, 16]}\n";
   const auto result = run(text);

@@ -83,7 +83,7 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
     return torch::randn(shape).requires_grad_(true);
   };
   auto inside = random({12, 4}), outside = random({12, 4}), bias = random({12});
-  auto qkv = random({12, 4});
+  auto qkv = random({8, 4});  // queries and keys of width 2
   const auto before = inside.detach().clone();
   const auto qkv_before = qkv.detach().clone();
   auto same = outside.detach().clone().requires_grad_(true);
@@ -102,7 +102,8 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
        velocity = torch::zeros_like(before);
   for (int i = 0; i < 3; ++i) {
     const auto gradient = torch::randn({12, 4});
-    for (auto* p : {&inside, &qkv, &outside, &same}) p->mutable_grad() = gradient.clone();
+    for (auto* p : {&inside, &outside, &same}) p->mutable_grad() = gradient.clone();
+    qkv.mutable_grad() = gradient.narrow(0, 0, 8).clone();
     bias.mutable_grad() = torch::randn(12);
     muon.step(lr / 2, 1);  // the schedule stands at a half
     adamw.step(lr / 2, 1);
@@ -113,12 +114,18 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
     };
     expected = moved(expected, nearly_orthogonal(ahead) * std::sqrt(3.0));
     std::vector<torch::Tensor> parts;
-    for (const auto& part : ahead.chunk(3)) parts.push_back(nearly_orthogonal(part));
+    for (const auto& part : ahead.narrow(0, 0, 8).split_with_sizes({2, 2, 4})) parts.push_back(nearly_orthogonal(part));
     expected_qkv = moved(expected_qkv, torch::cat(parts));
   }
   EXPECT_TRUE(torch::allclose(inside, expected, 1e-5, 1e-6));
   EXPECT_TRUE(torch::allclose(qkv, expected_qkv, 1e-5, 1e-6));
   EXPECT_TRUE(torch::equal(outside, same));
+}
+
+TEST(Optimizer, MuonRefusesModelsWithoutBlocks) {
+  const NamedTensors parameters = {{"conv.weight", torch::ones({2, 2}).requires_grad_(true)}};
+  EXPECT_TRUE(test::contains(
+      test::error_of([&] { Optimizer({.kind = OptimizerKind::Muon}, parameters); }), "adamw"));
 }
 
 TEST(Optimizer, DecaysMatricesButNotNormsBiasesTokensAndPositions) {

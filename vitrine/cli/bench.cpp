@@ -3,7 +3,6 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/peak_memory.h"
-#include "vitrine/core/settings.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
@@ -30,11 +29,9 @@ struct BenchOptions {
 constexpr double kTrainFlops = 6, kInferFlops = 2;
 
 int run_bench(const BenchOptions& o, bool training, Streams s) {
-  auto settings = Settings::from_text("name: " + o.model, "bench");
-  if (o.image > 0) settings.override_with("image=" + std::to_string(o.image));
-  for (const auto& assignment : o.overrides) settings.override_with(assignment);
-  ModelChoice choice;
-  settings.read_into(choice);
+  auto settings = o.overrides;
+  if (o.image > 0) settings.insert(settings.begin(), "image=" + std::to_string(o.image));
+  const auto choice = read_model("name: " + o.model, settings, "bench");
   const auto threads = set_up_runtime(o.threads);
   open_device(o.device);
   const auto model = choice.build();

@@ -173,6 +173,7 @@ std::vector<int64_t> choose(const Dataset& data, int64_t count, uint64_t seed) {
 constexpr int64_t kLargestShown = 192;  // pixels of the short side
 
 int run_show(const DataOptions& o, Streams streams) {
+  plot::check_figure_file(o.out);
   check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
   const auto part = part_of_name(o.split);
   const auto data = open_part(config_of(o), o.seed, part);

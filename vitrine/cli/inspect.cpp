@@ -31,6 +31,7 @@ void bind_pattern(CLI::App& app, PatternOptions& o) {
 }
 
 int run_pattern(PatternOptions o, Streams s) {
+  plot::check_figure_file(o.out);
   o.pattern.causal = !o.both_ways;
   pattern_figure(o.pattern, o.tokens).save(o.out);
   s.out << fmt::format("{:.2f} % of the pairs that dense attention has\n{}\n",
@@ -51,6 +52,7 @@ void bind_approximation(CLI::App& app, ApproximationOptions& o) {
 }
 
 int run_approximation(const ApproximationOptions& o, Streams s) {
+  plot::check_figure_file(o.out);
   const auto curves = approximation_errors(o.tokens, o.seed);
   approximation_figure(curves, o.tokens).save(o.out);
   for (const auto& curve : curves) {

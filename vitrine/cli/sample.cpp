@@ -32,6 +32,7 @@ std::string sample_title(const SampleCommandOptions& o) {
 }
 
 int run_sample(SampleCommandOptions o, Streams s) {
+  plot::check_figure_file(o.out);
   set_up_runtime(o.threads);
   if (!o.complete.empty()) o.generate.picture = read_image(o.complete);
   const auto made = generate(o.model, o.generate);

@@ -15,17 +15,9 @@ struct SummaryOptions {
   bool json = false;
 };
 
-ModelChoice read_choice(Settings settings, const std::vector<std::string>& overrides) {
-  for (const auto& assignment : overrides) settings.override_with(assignment);
-  ModelChoice choice;
-  settings.read_into(choice);
-  return choice;
-}
-
 /// The model that a name, a recipe, a run folder or a checkpoint means.
 ModelChoice choice_of(const SummaryOptions& o) {
-  if (models().has(o.what))
-    return read_choice(Settings::from_text("name: " + o.what, "command line"), o.settings);
+  if (models().has(o.what)) return read_model("name: " + o.what, o.settings, "command line");
   if (fs::is_directory(o.what))
     return read_recipe(RunFolder::open(o.what).recipe().string(), o.settings).model;
   check(fs::exists(o.what),
@@ -38,7 +30,7 @@ ModelChoice choice_of(const SummaryOptions& o) {
   check(model != metadata.end(),
         "summary: {} does not say which model it belongs to, so it was not written by vitrine",
         o.what);
-  return read_choice(Settings::from_text(model->second, o.what + " (model)"), o.settings);
+  return read_model(model->second, o.settings, o.what + " (model)");
 }
 
 int run_summary(const SummaryOptions& o, Streams streams) {

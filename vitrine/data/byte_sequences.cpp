@@ -71,6 +71,10 @@ class TextBytes : public BatchSource {
 };
 
 Splits open_cifar10_bytes(const DataConfig& config, uint64_t seed) {
+  check(config.augment == AugmentConfig{} && config.image == 0,
+        "cifar10_bytes: data.augment and data.image ({}) must stay as they are by default: the "
+        "bytes of pictures are learned unchanged",
+        config.image);
   auto pictures = config;
   pictures.dataset = "cifar10";
   pictures.mean = pictures.std = {};  // bytes stay as they are

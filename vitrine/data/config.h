@@ -22,6 +22,7 @@ struct AugmentConfig {
   double mixup = 0;
   double cutmix = 0;
 
+  bool operator==(const AugmentConfig&) const = default;
   void visit(Fields& f);
   void validate() const;
 };

@@ -228,8 +228,8 @@ LoadedCheckpoint import_openai_sparse(const fs::path& npz,
   const auto config = with_settings(weights.config(), settings, npz.string());
   const auto ours = weights.converted(config);
   LoadedCheckpoint loaded;
-  Settings::from_text(fmt::format("name: {}\n{}", kImportedModel, to_yaml(config)), npz.string())
-      .read_into(loaded.info.model);
+  loaded.info.model = read_model(fmt::format("name: {}\n{}", kImportedModel, to_yaml(config)),
+                                 /*settings=*/{}, npz.string());
   loaded.model = loaded.info.model.build();
   set_weights(*loaded.model, ours, npz.string());
   loaded.model->eval();

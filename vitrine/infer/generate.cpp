@@ -15,10 +15,11 @@ constexpr int64_t kColours = 3;
 torch::Tensor repeated_start(const uint8_t* bytes, int64_t count, int64_t sequences) {
   auto start = torch::empty({1, count}, torch::kLong);
   std::copy_n(bytes, count, start.data_ptr<int64_t>());
-  return start.expand({sequences, count});
+  return start.repeat({std::max<int64_t>(sequences, 0), 1});
 }
 
 torch::Tensor given_bytes(const SparseTransformerConfig& config, const GenerateOptions& o) {
+  check(!o.picture || o.text.empty(), "sample: --complete and --text exclude each other");
   if (o.picture) {
     check(o.keep >= 0 && o.keep <= 1, "sample: --keep {} is not between 0 and 1", o.keep);
     check(config.channels == kColours, "sample: the model has learned text, not pictures");

@@ -32,6 +32,7 @@ int64_t draw_place(std::vector<double> scores, const SampleOptions& o, double un
   const double top = *std::max_element(scores.begin(), scores.end());
   double total = 0;
   for (auto& score : scores) total += score = std::exp((score - top) / o.temperature);
+  check(std::isfinite(total), "sample: the network's scores are not finite; its weights are spoilt");
   double left = uniform * total;
   int64_t place = 0;
   while (place + 1 < std::ssize(scores) && left >= scores[place]) left -= scores[place++];
@@ -63,7 +64,8 @@ std::vector<Image> pictures_of(const SparseTransformerConfig& config, const torc
 
 void SampleOptions::validate() const {
   check(count > 0, "sample: {} sequences; ask for at least one", count);
-  check(temperature > 0, "sample: temperature {} is not positive", temperature);
+  check(temperature > 0 && std::isfinite(temperature),
+        "sample: temperature {} is not a positive number", temperature);
   check(top_k >= 0, "sample: top-k {} is negative", top_k);
   check(!given.defined() || (given.dim() == 2 && given.size(0) == count),
         "sample: the given starts are not one per sequence");

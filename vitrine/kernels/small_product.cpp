@@ -24,9 +24,8 @@ struct Product {
 };
 
 /// Rows from `row` on and columns from `column` on: kRows x kVectors sums stay in registers.
-template <int kRows, int kVectors, typename T>
-HWY_INLINE void block(const Product<T>& p, int64_t row, int64_t column) {
-  const hn::ScalableTag<T> d;
+template <int kRows, int kVectors, typename D, typename T>
+HWY_INLINE void block(D d, const Product<T>& p, int64_t row, int64_t column) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> sum[kRows][kVectors];
 #pragma GCC unroll 8
@@ -58,6 +57,17 @@ HWY_INLINE void block(const Product<T>& p, int64_t row, int64_t column) {
   }
 }
 
+#if HWY_MEM_OPS_MIGHT_FAULT
+
+/// The last `columns`, which fill no vector: one by one, as there are no loads and stores of parts.
+template <int kRows, typename T>
+HWY_INLINE void edge(const Product<T>& p, int64_t row, int64_t column, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j)
+    block<kRows, 1>(hn::CappedTag<T, 1>(), p, row, column + j);
+}
+
+#else
+
 /// The last `columns`, which fill no vector.
 template <int kRows, typename T>
 HWY_INLINE void edge(const Product<T>& p, int64_t row, int64_t column, int64_t columns) {
@@ -82,13 +92,16 @@ HWY_INLINE void edge(const Product<T>& p, int64_t row, int64_t column, int64_t c
   }
 }
 
+#endif
+
 template <int kRows, typename T>
 void strip(const Product<T>& p, int64_t row, int64_t n) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t j = 0;
-  for (; j + 2 * lanes <= n; j += 2 * lanes) block<kRows, 2>(p, row, j);
+  for (; j + 2 * lanes <= n; j += 2 * lanes) block<kRows, 2>(d, p, row, j);
   if (j + lanes <= n) {
-    block<kRows, 1>(p, row, j);
+    block<kRows, 1>(d, p, row, j);
     j += lanes;
   }
   if (j < n) edge<kRows>(p, row, j, n - j);

@@ -1,5 +1,6 @@
 #include "vitrine/models/registry.h"
 
+#include "vitrine/core/settings.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/models/cct.h"
 #include "vitrine/models/resnet.h"
@@ -117,5 +118,14 @@ void ModelChoice::visit(Fields& f) {
 }
 
 std::shared_ptr<Model> ModelChoice::build() const { return blueprint_->build(); }
+
+ModelChoice read_model(const std::string& yaml, const std::vector<std::string>& settings,
+                       const std::string& where) {
+  auto all = Settings::from_text(yaml, where);
+  for (const auto& assignment : settings) all.override_with(assignment);
+  ModelChoice choice;
+  all.read_into(choice);
+  return choice;
+}
 
 }  // namespace vitrine

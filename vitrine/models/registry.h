@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "vitrine/core/fields.h"
 #include "vitrine/core/registry.h"
@@ -46,5 +47,10 @@ class ModelChoice {
   std::string name_;
   std::unique_ptr<ModelBlueprint> blueprint_;
 };
+
+/// The model of YAML such as "name: vit_ti16", with settings such as "depth=2" on top; errors call
+/// its place `where`.
+ModelChoice read_model(const std::string& yaml, const std::vector<std::string>& settings,
+                       const std::string& where);
 
 }  // namespace vitrine

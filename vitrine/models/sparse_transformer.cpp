@@ -28,10 +28,10 @@ AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t lay
   return pattern;
 }
 
-/// (n, C): waves from two table lengths down to four places long, mixed at random.
+/// (n, C): waves from two table lengths down to four places long, mixed at random. They are of
+/// size 1, so that an optimizer's first steps do not wipe them out.
 void fill_with_waves(torch::Tensor& table, int64_t waves) {
   constexpr double kShortest = 4;
-  // Of size 1, or an optimizer's first steps would wipe them out.
   const auto places = torch::arange(table.size(0), torch::kDouble).unsqueeze(1);
   const double longest = std::max(kShortest, 2 * static_cast<double>(table.size(0)));
   const auto lengths =
@@ -92,10 +92,14 @@ void SparseTransformerConfig::validate() const {
   check(pattern.causal, "sparse_transformer: the pattern must be causal");
   check_share("sparse_transformer", "dropout", dropout);
   pattern.validate();
-  SparseAttentionConfig attention{dim, key_width};
-  for (int64_t head = 0; head < heads; ++head)
-    attention.patterns.push_back(head_pattern(*this, /*layer=*/0, head));
-  attention.validate();
+  attention_of(*this, /*layer=*/0).validate();
+}
+
+SparseAttentionConfig attention_of(const SparseTransformerConfig& config, int64_t layer) {
+  SparseAttentionConfig attention{.dim = config.dim, .key_width = config.key_width};
+  for (int64_t head = 0; head < config.heads; ++head)
+    attention.patterns.push_back(head_pattern(config, layer, head));
+  return attention;
 }
 
 SparseTransformerConfig sparse_c10() { return {}; }
@@ -117,6 +121,7 @@ SparseTransformerConfig sparse_c10_tiny() {
 }
 
 SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(c) {
+  config.validate();
   const auto C = config.dim;
   start = register_parameter("start", torch::empty({C}));
   embedding = register_module("embedding", torch::nn::Embedding(kByteValues, C));
@@ -126,12 +131,9 @@ SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(
     channel_embed = register_parameter("channel_embed", torch::empty({config.channels, C}));
   blocks = register_module("blocks", torch::nn::ModuleList());
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    SparseBlockConfig block{.attention = {.dim = C, .key_width = config.key_width},
-                            .hidden = config.hidden,
-                            .dropout = config.dropout};
-    for (int64_t head = 0; head < config.heads; ++head)
-      block.attention.patterns.push_back(head_pattern(config, layer, head));
-    blocks->push_back(SparseBlock(block));
+    blocks->push_back(SparseBlock(SparseBlockConfig{.attention = attention_of(config, layer),
+                                                    .hidden = config.hidden,
+                                                    .dropout = config.dropout}));
   }
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({C}).eps(1e-6)));
   head = register_module("head",

@@ -44,6 +44,9 @@ struct SparseTransformerConfig {
   void validate() const;
 };
 
+/// The attention of one layer: the pattern of each of its heads.
+SparseAttentionConfig attention_of(const SparseTransformerConfig& config, int64_t layer);
+
 /// CIFAR-10 as 3072 bytes: 128, 16 or 4 layers.
 SparseTransformerConfig sparse_c10();
 SparseTransformerConfig sparse_c10_small();

@@ -4,8 +4,9 @@
 
 namespace vitrine {
 
-/// The matrix with all its singular values brought near 1 (between 0.7 and 1.2): (M, N) -> (M, N).
-/// Five turns of the Newton-Schulz iteration of the Muon optimizer (Jordan et al., 2024).
+/// The matrix with its singular values brought near 1 (0.7 to 1.2, unless they were below a
+/// hundredth of the norm): (M, N) -> (M, N). Five turns of the Newton-Schulz iteration of the Muon
+/// optimizer (Jordan et al., 2024).
 torch::Tensor nearly_orthogonal(const torch::Tensor& matrix);
 
 }  // namespace vitrine

@@ -203,6 +203,13 @@ void Figure::save(const fs::path& path) const {
   write_file_atomically(svg += ".svg", both[1]);
 }
 
+void check_figure_file(const fs::path& path) {
+  const auto extension = path.extension();
+  check(extension == ".png" || extension == ".svg", "figure: '{}' does not end in .png or .svg",
+        path.string());
+  if (path.has_parent_path()) make_folder(path.parent_path());
+}
+
 std::string Figure::render(const std::string& format) const {
   check(format == "png" || format == "svg", "figure '{}': format '{}' is not png or svg", title,
         format);

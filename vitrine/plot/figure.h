@@ -90,6 +90,9 @@ struct Figure {
   std::string render(const std::string& format) const;
 };
 
+/// Throws unless `path` ends in .png or .svg; makes its folder. To be asked before long work.
+void check_figure_file(const fs::path& path);
+
 /// Pictures side by side, each under its title.
 Figure picture_grid(std::string title, const std::vector<Image>& images,
                     const std::vector<std::string>& titles, int64_t columns = 0);

@@ -56,9 +56,9 @@ class StageRunner {
       : stage_(std::move(stage)), name_(config.name), varied_(varied_keys(config)), train_(train) {}
 
   SweepResult run(const SweepOptions& options, int64_t workers) {
-    make_folder(stage_.folder);
     look_what_is_there(options.retry_failed);
     if (options.only_stored) return results();
+    make_folder(stage_.folder);
     stage_.write(results());
     make_missing_runs(static_cast<size_t>(workers));
     return results();
@@ -148,26 +148,33 @@ bool has_runs(const fs::path& folder) {
                                            [](const auto& entry) { return entry.is_directory(); });
 }
 
-/// Copies the sweep and its recipe into the folder. Runs made before must have meant the same.
-void claim(const fs::path& folder, const SweepConfig& config) {
-  const auto sweep_copy = folder / "sweep.yaml", recipe_copy = folder / "recipe.yaml";
-  const auto recipe = read_file(config.recipe);
-  if (fs::exists(sweep_copy) && fs::exists(recipe_copy)) {
-    const auto before = parse_sweep(read_file(sweep_copy), sweep_copy.string());
-    const auto changed = read_file(recipe_copy) == recipe
-                             ? changed_meaning(before, parse_sweep(config.text, config.name))
-                             : "recipe";
-    if (!changed.empty()) {
-      check(!has_runs(folder / "runs") && !has_runs(folder / "runs-search"),
-            "sweep: {} holds runs with another '{}'; give the sweep another name, or remove that "
-            "folder to begin anew",
-            folder.string(), changed);
-      fs::remove_all(folder / "runs");  // nothing but failures
-      fs::remove_all(folder / "runs-search");
-    }
+/// A sweep's folder and the copies of its two files there.
+struct SweepCopies {
+  explicit SweepCopies(fs::path f) : folder(std::move(f)) {}
+  /// What has changed since the copies were made; "" if nothing, or if there are none.
+  std::string changed(const SweepConfig& config) const {
+    if (!fs::exists(sweep) || !fs::exists(recipe)) return "";
+    if (read_file(recipe) != read_file(config.recipe)) return "recipe";
+    const auto before = parse_sweep(read_file(sweep), sweep.string());
+    return changed_meaning(before, parse_sweep(config.text, config.name));
   }
-  write_file_atomically(recipe_copy, recipe);
-  write_file_atomically(sweep_copy, config.text);
+
+  fs::path folder, sweep = folder / "sweep.yaml", recipe = folder / "recipe.yaml";
+};
+
+/// Copies the sweep and its recipe into the folder. Runs made before must have meant the same.
+void claim(const SweepCopies& copies, const SweepConfig& config) {
+  const auto& folder = copies.folder;
+  if (const auto changed = copies.changed(config); !changed.empty()) {
+    check(!has_runs(folder / "runs") && !has_runs(folder / "runs-search"),
+          "sweep: {} holds runs with another '{}'; give the sweep another name, or remove that "
+          "folder to begin anew",
+          folder.string(), changed);
+    fs::remove_all(folder / "runs");  // nothing but failures
+    fs::remove_all(folder / "runs-search");
+  }
+  write_file_atomically(copies.recipe, read_file(config.recipe));
+  write_file_atomically(copies.sweep, config.text);
 }
 
 /// A sweep in its folder, with the options that it was started with.
@@ -186,10 +193,15 @@ class Sweep {
     const bool complete = std::all_of(search.points.begin(), search.points.end(),
                                       [](const auto& point) { return !point.runs.empty(); });
     if (complete) return make_runs(best_tries(search, config_.learning_rates.size()));
-    SweepResult nothing_yet{config_.name, {}};
-    for (const auto& point : points) nothing_yet.points.push_back({point, {}});
-    write_tables(nothing_yet);
-    return nothing_yet;
+    if (!options_.only_stored) write_tables(nothing_yet());
+    return nothing_yet();
+  }
+
+  /// All points, without runs.
+  SweepResult nothing_yet() const {
+    SweepResult nothing{config_.name, {}};
+    for (const auto& point : sweep_points(config_)) nothing.points.push_back({point, {}});
+    return nothing;
   }
 
  private:
@@ -241,10 +253,17 @@ fs::path sweep_folder(const SweepConfig& config, const SweepOptions& options) {
 
 SweepResult run_sweep(const SweepConfig& config, const SweepOptions& options) {
   const Sweep sweep(config, options);
-  const auto folder = sweep_folder(config, options);
-  make_folder(folder);
-  const FolderLock lock(folder);
-  claim(folder, config);
+  const SweepCopies copies(sweep_folder(config, options));
+  if (options.only_stored) {
+    const auto changed = copies.changed(config);
+    if (changed.empty()) return sweep.run();
+    fmt::print(stderr, "{}: left out, its runs were made with another '{}'\n",
+               copies.folder.string(), changed);
+    return sweep.nothing_yet();
+  }
+  make_folder(copies.folder);
+  const FolderLock lock(copies.folder);
+  claim(copies, config);
   catch_interrupts();
   return sweep.run();
 }

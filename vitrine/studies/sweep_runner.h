@@ -13,7 +13,7 @@ struct SweepOptions {
   fs::path program{};         // whose `train` makes the runs; empty: the program that calls
   int64_t workers = 0;        // processes at once; 0: as the sweep file says
   bool retry_failed = false;  // make failed runs again
-  bool only_stored = false;   // make no runs: give what is there
+  bool only_stored = false;   // make no runs and write nothing: give what is there
   std::string command{};      // the command line, for the heading of the tables
 };
 

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/checks.h"
@@ -28,10 +29,11 @@ OptimizerKind rule_of(OptimizerKind kind, const std::string& name, const torch::
   return is_matrix_of_a_block(name, t) ? OptimizerKind::Muon : OptimizerKind::AdamW;
 }
 
-/// Queries, keys and values are matrices of their own, although they stand in one.
+/// Queries, keys and values are matrices of their own, although they stand in one: (2 K + C, C).
 std::vector<torch::Tensor> stacked_matrices(const std::string& name, const torch::Tensor& matrix) {
-  if (name.ends_with("qkv.weight")) return matrix.split(matrix.size(1));
-  return {matrix};
+  if (!name.ends_with("qkv.weight")) return {matrix};
+  const auto width = matrix.size(1), keys = (matrix.size(0) - width) / 2;
+  return matrix.split_with_sizes({keys, keys, width});
 }
 
 bool has_second_moment(OptimizerKind rule) {
@@ -59,9 +61,9 @@ void OptimizerConfig::visit(Fields& f) {
     "decay of weights; norms, biases, positions and tokens have none");
   f("momentum", momentum, "sgd, muon: momentum");
   f("matrix_lr", matrix_lr, "muon: peak learning rate of the matrices of blocks");
-  f("beta1", beta1, "adam, adamw: decay of the first moment");
-  f("beta2", beta2, "adam, adamw: decay of the second moment");
-  f("eps", eps, "adam, adamw: added to the root of the second moment");
+  f("beta1", beta1, "all but sgd: decay of the first moment");
+  f("beta2", beta2, "all but sgd: decay of the second moment");
+  f("eps", eps, "all but sgd: added to the root of the second moment");
 }
 
 void OptimizerConfig::validate() const {
@@ -87,6 +89,10 @@ Optimizer::Optimizer(const OptimizerConfig& config, NamedTensors parameters) : c
     if (has_second_moment(slot.rule)) slot.moment2 = torch::zeros_like(parameter);
     slots_.push_back(std::move(slot));
   }
+  check(config_.kind != OptimizerKind::Muon ||
+            std::any_of(slots_.begin(), slots_.end(),
+                        [](const Slot& slot) { return slot.rule == OptimizerKind::Muon; }),
+        "optimizer: muon is for the matrices of blocks, and this model has none; take adamw");
 }
 
 void Optimizer::sgd(Slot& slot, const torch::Tensor& gradient, double lr) const {

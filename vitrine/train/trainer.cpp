@@ -186,12 +186,15 @@ class Training {
     fail(
         "train: {} is {} at step {} (epoch {}, learning rate {:g}). Last good checkpoint: {}. "
         "Likely "
-        "causes: the learning rate is too high (try train.optimizer.lr={:g} or "
+        "causes: the learning rate is too high (try train.optimizer.lr={:g}{} or "
         "train.schedule.warmup_epochs=1), gradients explode (try train.clip=1), or the inputs hold "
         "NaN or are not normalised{}",
         what, value, position_.step, position_.epoch + 1, learning_rate(),
         fs::exists(folder.resume()) ? folder.resume().string() : "none yet",
         config_.optimizer.lr / 10,
+        config_.optimizer.kind == OptimizerKind::Muon
+            ? fmt::format(" train.optimizer.matrix_lr={:g}", config_.optimizer.matrix_lr / 10)
+            : "",
         config_.precision == Precision::BFloat16 ? "; bf16 may be too coarse (try fp32)" : "");
   }
 
@@ -274,6 +277,7 @@ class Training {
     line.values = {{"loss", loss_},
                    {"gradient_norm", gradient_norm_},
                    {"learning_rate", rate_},
+                   {"seconds", position_.seconds},
                    {"examples_per_second", examples_per_second},
                    {"waited_share", waited_share}};
     metrics_->add(line);

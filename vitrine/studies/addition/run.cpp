@@ -78,7 +78,6 @@ AdditionStudy run_addition_study(const AdditionStudyOptions& o) {
                            .workers = o.workers,
                            .command = "vitrine sweep " + file.string()};
       options.only_stored = interrupted() || (!o.parts.empty() && !has(o.parts, part));
-      if (options.only_stored && !fs::exists(sweep_folder(config, options))) continue;
       if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
       const auto sweep = run_sweep(config, options);
       if (is_complete(sweep, config)) note_part(study, part, adder, sweep);

@@ -1,15 +1,12 @@
 #include "vitrine/studies/sparse/curves.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 
-#include "vitrine/core/error.h"
-#include "vitrine/core/settings.h"
+#include "vitrine/infer/sampler.h"
 #include "vitrine/inspect/pattern_figure.h"
+#include "vitrine/models/sparse_transformer.h"
 #include "vitrine/studies/sweep_plan.h"
 #include "vitrine/train/run_folder.h"
 
@@ -24,18 +21,13 @@ void add(Curve& curve, double seconds, double loss) {
   curve.bits.push_back(bits(loss));
 }
 
-/// The share of pairs that the run's pattern allows, by the recipe as it was resolved.
-double pair_share(const RunFolder& folder) {
-  const auto file = folder.recipe().string();
-  try {
-    const auto model = YAML::LoadFile(file)["model"];
-    AttentionPattern pattern;
-    Settings::from_text(YAML::Dump(model["pattern"]), file).read_into(pattern);
-    const auto size = [&](const char* key) { return model[key].as<int64_t>(); };
-    return pattern_share(pattern, size("rows") * size("columns") * size("channels"));
-  } catch (const YAML::Exception& e) {
-    fail("study sparse: {} is not the recipe of a sparse transformer ({})", file, e.what());
-  }
+/// The share of pairs that the network's heads look at, on average.
+double pair_share(const SparseTransformer& model) {
+  double sum = 0;
+  for (int64_t layer = 0; layer < model.config.layers; ++layer)
+    for (const auto& group : attention_of(model.config, layer).groups())
+      sum += static_cast<double>(group.count) * pattern_share(group.pattern, model.config.length());
+  return sum / static_cast<double>(model.config.layers * model.config.heads);
 }
 
 TrainedRun trained_run(const std::string& name, const RunResult& result) {
@@ -47,7 +39,7 @@ TrainedRun trained_run(const std::string& name, const RunResult& result) {
   if (!validation.empty())
     run.best_validation = *std::min_element(validation.begin(), validation.end());
   run.test = bits(result.loss);
-  run.pair_share = pair_share(folder);
+  run.pair_share = pair_share(*load_byte_model(result.folder));
   run.over_budget = result.end == RunEnd::OverBudget;
   return run;
 }
@@ -55,15 +47,10 @@ TrainedRun trained_run(const std::string& name, const RunResult& result) {
 }  // namespace
 
 RunCurves curves_of(const std::vector<MetricsLine>& lines) {
-  std::map<int64_t, const MetricsLine*> ends;  // of the epochs
-  for (const auto& line : lines)
-    if (line.kind == "epoch") ends[line.epoch] = &line;
   RunCurves curves;
   for (const auto& line : lines) {
-    const auto end = ends.find(line.epoch);
-    if (end == ends.end() || line.kind == "test") continue;
-    // Steps know the time of day only; the end of their epoch knows both times.
-    const double seconds = end->second->value("seconds") - (end->second->time - line.time);
+    if (line.kind == "test") continue;
+    const double seconds = line.value("seconds");
     if (line.kind == "step") add(curves.training, seconds, line.value("loss"));
     if (line.kind == "epoch") add(curves.validation, seconds, line.value("validation_loss"));
     curves.updates = std::max(curves.updates, line.step);
@@ -95,7 +82,6 @@ Curve binned(const Curve& curve, int64_t bins) {
 TrainedPart trained_part(const SweepConfig& config, const SweepResult& result) {
   TrainedPart part{.key = varied_keys(config).at(0),
                    .budget = config.budget,
-                   .workers = config.workers,
                    .threads = config.threads};
   for (const auto& point : result.points)
     for (const auto& run : point.runs)

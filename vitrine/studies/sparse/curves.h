@@ -44,7 +44,7 @@ struct TrainedRun {
 struct TrainedPart {
   std::string key{};  // what the runs differ in
   double budget = 0;  // seconds per run
-  int64_t workers = 1, threads = 1;
+  int64_t threads = 1;
   std::vector<TrainedRun> runs{};
 };
 

@@ -95,13 +95,13 @@ plot::Table runs_table(const TrainedPart& trained) {
   return table;
 }
 
-/// Runs with a validation score, the lowest first.
+/// Runs with a test score, the lowest first.
 std::vector<const TrainedRun*> ranked(const TrainedPart& trained) {
   std::vector<const TrainedRun*> runs;
   for (const auto& run : trained.runs)
-    if (std::isfinite(run.best_validation)) runs.push_back(&run);
+    if (std::isfinite(run.test)) runs.push_back(&run);
   std::sort(runs.begin(), runs.end(),
-            [](const auto* a, const auto* b) { return a->best_validation < b->best_validation; });
+            [](const auto* a, const auto* b) { return a->test < b->test; });
   return runs;
 }
 
@@ -125,12 +125,11 @@ std::string ranking(const std::vector<const TrainedRun*>& runs) {
         duration_text(first.curves.seconds));
   std::vector<std::string> others;
   for (size_t i = 1; i < runs.size(); ++i)
-    others.push_back(fmt::format("{} (+{:.3f})", runs[i]->name,
-                                 runs[i]->best_validation - first.best_validation));
+    others.push_back(fmt::format("{} (+{:.3f})", runs[i]->name, runs[i]->test - first.test));
   return fmt::format(
-      "lowest on the validation part is {} with {:.3f} bits per dim, then {}. {} One seed each: "
+      "lowest on the test part is {} with {:.3f} bits per dim, then {}. {} One seed each: "
       "small differences may be chance.",
-      first.name, first.best_validation, fmt::join(others, ", "), updates_sentence(runs));
+      first.name, first.test, fmt::join(others, ", "), updates_sentence(runs));
 }
 
 }  // namespace
@@ -138,12 +137,12 @@ std::string ranking(const std::vector<const TrainedRun*>& runs) {
 void write_trained(ReportPage& page, const std::string& part, const TrainedPart& trained) {
   page.section(words_of(part).heading, part);
   page.paragraph(words_of(part).question);
-  auto how = fmt::format("{:g} s of training for each run, {} at once with {} thread(s) each.",
-                         trained.budget, trained.workers, trained.threads);
+  auto how = fmt::format("{:g} s of training with {} thread(s) for each run.",
+                         trained.budget, trained.threads);
   if (std::any_of(trained.runs.begin(), trained.runs.end(),
                   [](const auto& run) { return run.over_budget; }))
     how +=
-        "A run that its time stops is scored on as many pictures, drawn at random, as a quarter "
+        " A run that its time stops is scored on as many pictures, drawn at random, as a quarter "
         "of that time allows.";
   page.paragraph(how);
   write_curves(page, part, trained);

@@ -12,6 +12,7 @@
 #include "vitrine/studies/sparse/measure.h"
 #include "vitrine/studies/sparse/stored.h"
 #include "vitrine/studies/sweep_runner.h"
+#include "vitrine/train/run_folder.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -86,21 +87,32 @@ class StudyRun {
                       : measure_sampling({"sparse_c10_tiny", "sparse_c10_small"}, {}, {1, 16});
     });
     for (const auto& part : kTrained) train(part, study);
-    if (const auto* best = best_run(study))
-      study.pictures = measured<PicturesPart>("pictures", [&] {
-        return make_pictures(best->folder, o_.out, o_.smoke ? "pictures-smoke" : "pictures");
-      });
+    const auto* best = best_run(study);
+    check(best || !is_asked("pictures"),
+          "study sparse: the pictures are those of the part 'best', which has no finished run; "
+          "--parts best,pictures makes both");
+    if (best)
+      study.pictures = measured<PicturesPart>(
+          "pictures",
+          [&] {
+            return make_pictures(best->folder, o_.out, o_.smoke ? "pictures-smoke" : "pictures");
+          },
+          RunFolder::open(best->folder).best());
     return study;
   }
 
  private:
   bool is_asked(const std::string& part) const { return has(o_.parts, part); }
 
-  /// What lies in the part's file; measured first if it is missing or asked for.
+  /// What lies in the part's file; measured first if it is asked for, missing or older than the
+  /// `source` that it is made of.
   template <typename Part, typename Measure>
-  std::optional<Part> measured(const std::string& name, const Measure& measure) const {
+  std::optional<Part> measured(const std::string& name, const Measure& measure,
+                               const fs::path& source = {}) const {
     const auto file = o_.out / fmt::format("{}{}.json", name, o_.smoke ? "-smoke" : "");
-    const bool wanted = is_asked(name) || (o_.parts.empty() && !fs::exists(file));
+    const bool old = !fs::exists(file) ||
+                     (!source.empty() && fs::last_write_time(file) < fs::last_write_time(source));
+    const bool wanted = is_asked(name) || (o_.parts.empty() && old);
     if (wanted && !interrupted()) {
       fmt::print(stderr, "{}\n", name);
       write_part(file, measure());
@@ -116,12 +128,10 @@ class StudyRun {
                          .workers = o_.workers,
                          .command = "vitrine sweep " + file.string()};
     options.only_stored = interrupted() || (!o_.parts.empty() && !is_asked(part));
-    if (options.only_stored && !fs::exists(sweep_folder(config, options))) return;
     if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
     const auto result = run_sweep(config, options);
     if (!is_complete(result, config)) return;
     study.trained[part] = trained_part(config, result);
-    if (o_.workers > 0) study.trained[part].workers = o_.workers;
   }
 
   static const TrainedRun* best_run(const SparseStudy& study) {
