@@ -52,7 +52,7 @@ TEST(AdditionTransformer, EqualsTorchsEncoderLayers) {
   for (const auto& module : *model.blocks) {
     torch::nn::TransformerEncoderLayer layer(
         torch::nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(12).dropout(0));
-    copy_block(*std::dynamic_pointer_cast<EncoderBlockImpl>(module), *layer);
+    copy_block(*module->as<EncoderBlockImpl>(), *layer);
     x = layer(x);
   }
   const auto expected = model.head(x.transpose(0, 1).flatten(1));

@@ -91,7 +91,7 @@ TEST(SparseTransformer, StartsWithThePapersSpreads) {
   const auto expect_std = [](const torch::Tensor& weight, double expected) {
     EXPECT_NEAR(weight.std().item<double>(), expected, 0.05 * expected);
   };
-  const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(model.blocks[0]);
+  const auto block = &model.blocks->at<SparseBlockImpl>(0);
   expect_std(model.embedding->weight, 0.125 / std::sqrt(C));
   expect_std(model.row_embed, 0.125 / std::sqrt(3 * C));
   expect_std(block->attn->qkv->weight, 0.125 / std::sqrt(C));
@@ -153,9 +153,8 @@ TEST(SparseTransformer, KnowsWhereEachByteStandsInBothOrders) {
 TEST(SparseTransformer, HeadsOfAFixedPatternSummariseDistinctSubBlocks) {
   auto config = small_config();
   config.pattern.kind = PatternKind::Fixed;
-  const auto block =
-      std::dynamic_pointer_cast<SparseBlockImpl>(SparseTransformer(config).blocks[0]);
-  const auto& patterns = block->attn->config.patterns;
+  const SparseTransformer model(config);
+  const auto& patterns = model.blocks->at<SparseBlockImpl>(0).attn->config.patterns;
   EXPECT_EQ(patterns[0].offset, 0);
   EXPECT_EQ(patterns[1].offset, 1);
 }
@@ -164,7 +163,7 @@ TEST(SparseTransformer, HeadsCanHaveTheirOwnStrides) {
   auto config = small_config();
   config.head_strides = {5, 9};
   const auto model = shaken(config);
-  const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(model->blocks[1]);
+  const auto block = &model->blocks->at<SparseBlockImpl>(1);
   EXPECT_EQ(block->attn->config.patterns[0].stride, 5);
   EXPECT_EQ(block->attn->config.patterns[1].stride, 9);
   config.head_strides = {5, 0};
@@ -179,7 +178,7 @@ TEST(SparseTransformer, LayersTakeTheHalvesInTurn) {
   config.turn = 0;
   SparseTransformer model(config);
   for (int64_t layer = 0; layer < 5; ++layer) {
-    const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(model.blocks[layer]);
+    const auto block = &model.blocks->at<SparseBlockImpl>(layer);
     EXPECT_EQ(block->attn->config.patterns[0].half,
               layer % 4 == 0 ? PatternHalf::Second : PatternHalf::First);
   }

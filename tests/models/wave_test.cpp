@@ -54,7 +54,7 @@ TEST(WaveTransformer, IsTheFormula) {
   torch::manual_seed(1);
   WaveTransformer model({.length = 6, .dim = 8, .heads = 2, .hidden = 12});
   const auto values = model.example_input(3);
-  const auto block = std::dynamic_pointer_cast<EncoderBlockImpl>(model.blocks->ptr(0));
+  const auto block = &model.blocks->at<EncoderBlockImpl>(0);
   auto x = model.embed(values.unsqueeze(2)) + sinusoidal_table(6, 8);
   x = block->forward(x);
   const auto expected = model.head(model.norm(x).select(1, 5)).squeeze(1);
@@ -102,9 +102,7 @@ TEST(WaveTransformer, SeesTheOrderOnlyThroughPositions) {
                            .norm = NormPlace::Post});
     if (kind == Positions::Relative) {
       const torch::NoGradGuard no_grad;
-      std::dynamic_pointer_cast<EncoderBlockImpl>(model.blocks->ptr(0))
-          ->attn->as<Attention>()
-          ->relative_bias.normal_();
+      model.blocks->at<EncoderBlockImpl>(0).attn->as<Attention>()->relative_bias.normal_();
     }
     const auto difference = (model.forward(forwards) - model.forward(swapped)).abs().max();
     EXPECT_EQ(difference.item<double>() < 1e-6, kind == Positions::None) << name;

@@ -31,7 +31,7 @@ TEST(Attention, ACausalTokenSeesOnlyThoseBeforeIt) {
   const auto x = torch::randn({2, 5, 12});
   AttentionCapture capture;
   const auto y = layer(x);
-  const auto& weights = capture.layers.at(0);  // (B, H, T, T)
+  const auto& weights = capture.layers.at(0).weights;  // (B, H, T, T)
   EXPECT_EQ(weights.triu(1).abs().max().item<double>(), 0);
   EXPECT_TRUE(torch::allclose(weights.sum(-1), torch::ones({2, 3, 5})));
   EXPECT_TRUE(torch::allclose(layer(x.slice(1, 0, 3)), y.slice(1, 0, 3), 1e-5, 1e-6));
@@ -81,8 +81,8 @@ TEST(Attention, RelativePositionsDoNotChangeWhenAllMove) {
   AttentionCapture capture;
   layer(four);
   layer(moved);
-  const auto alone = capture.layers.at(0);
-  auto among = capture.layers.at(1).slice(2, 2).slice(3, 2);
+  const auto alone = capture.layers.at(0).weights;
+  auto among = capture.layers.at(1).weights.slice(2, 2).slice(3, 2);
   among = among / among.sum(-1, /*keepdim=*/true);
   EXPECT_TRUE(torch::allclose(alone, among, 1e-5, 1e-6));
 }
@@ -114,7 +114,7 @@ TEST(AttentionCapture, CollectsWeightsOnlyWhileItLives) {
     AttentionCapture capture;
     EXPECT_TRUE(layer(x).equal(plain));
     ASSERT_EQ(capture.layers.size(), 1u);
-    EXPECT_EQ(capture.layers[0].sizes(), (std::vector<int64_t>{1, 2, 5, 5}));
+    EXPECT_EQ(capture.layers[0].weights.sizes(), (std::vector<int64_t>{1, 2, 5, 5}));
     AttentionCapture inner;
     layer(x);
     EXPECT_EQ(capture.layers.size(), 1u);

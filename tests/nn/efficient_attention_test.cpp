@@ -13,7 +13,7 @@ EncoderBlockConfig block_of(AttentionKind kind) {
           .heads = 3,
           .hidden = 16,
           .attention = {.kind = kind, .length = 4, .features = 8, .bucket = 4, .rounds = 2},
-          .tokens = 9};
+          .grid = sequence_grid(9)};
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ SparseDecoder::SparseDecoder(std::shared_ptr<SparseTransformer> model, int64_t b
   const torch::NoGradGuard no_grad;
   model_->eval();
   places_ = model_->position_table().squeeze(0).clone();
-  for (const auto& module : *model_->blocks)
-    layers_.push_back(heads_of(std::dynamic_pointer_cast<SparseBlockImpl>(module)->attn->config));
+  for (size_t i = 0; i < model_->blocks->size(); ++i)
+    layers_.push_back(heads_of(model_->blocks->at<SparseBlockImpl>(i).attn->config));
 }
 
 std::vector<SparseDecoder::KeptHeads> SparseDecoder::heads_of(const SparseAttentionConfig& config) {
@@ -92,10 +92,9 @@ torch::Tensor SparseDecoder::next(const torch::Tensor& before) {
         model_->config.length());
   auto x = position_ == 0 ? model_->start.unsqueeze(0).expand({batch_, model_->config.dim})
                           : model_->embedding(before) + places_[position_ - 1];  // (B, C)
-  size_t layer = 0;
-  for (const auto& module : *model_->blocks) {
-    auto& block = dynamic_cast<SparseBlockImpl&>(*module);
-    x = x + attend(layers_[layer++], *block.attn, layer_norm(x, block.norm1));
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    auto& block = model_->blocks->at<SparseBlockImpl>(layer);
+    x = x + attend(layers_[layer], *block.attn, layer_norm(x, block.norm1));
     x = x + block.mlp(layer_norm(x, block.norm2));
   }
   ++position_;

@@ -48,7 +48,7 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
                      .rows = grid->rows,
                      .columns = grid->columns};
   std::vector<torch::Tensor> layers;
-  for (const auto& weights : capture.layers) {
+  for (const auto& [weights, queries, keys] : capture.layers) {
     layers.push_back(weights[0]);  // (H, T, T)
     auto& heads = result.heads.emplace_back();
     for (const auto& map : head_maps(layers.back(), *grid).unbind())

@@ -58,7 +58,7 @@ BlockWalk walk_through_block(int64_t words, uint64_t seed) {
                     {"norm1", "2 d", parameter_count(*block->norm1)},
                     {"feed_forward", "8 d² + 5 d", parameter_count(*block->mlp)},
                     {"norm2", "2 d", parameter_count(*block->norm2)}},
-          .heads = head_maps(capture.layers.front()),
+          .heads = head_maps(capture.layers.front().weights),
           .difference = greatest_difference(out, whole)};
 }
 

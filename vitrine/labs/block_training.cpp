@@ -107,7 +107,9 @@ std::vector<torch::Tensor> captured_layers(Model& model, const torch::Tensor& in
   const torch::NoGradGuard no_grad;
   AttentionCapture capture;
   model.forward(inputs);
-  return capture.layers;
+  std::vector<torch::Tensor> layers;
+  for (const auto& layer : capture.layers) layers.push_back(layer.weights);
+  return layers;
 }
 
 /// Share of the hidden units of all feed-forward layers whose bias gets no gradient at all.

@@ -67,7 +67,7 @@ SelfAttentionParts self_attention_parts(const SentenceModel& model, const std::s
                                         int64_t head) {
   const torch::NoGradGuard no_grad;
   auto& network = *model.network();
-  const auto block = std::dynamic_pointer_cast<EncoderBlockImpl>(network.blocks[0]);
+  const auto block = &network.blocks->at<EncoderBlockImpl>(0);
   auto& attention = block->attn;
   const auto words = torch::tensor(sentence_vocabulary().ids(sentence)).unsqueeze(0);
   const auto x = layer_norm(network.positions(network.embedding(words)), block->norm1);

@@ -68,7 +68,7 @@ SentenceAttention read_with(WordTransformer& model, const std::string& sentence)
   model.forward(torch::tensor(vocabulary.ids(sentence)).unsqueeze(0));
   for (const auto& layer : capture.layers) {
     auto& heads = result.layers.emplace_back();
-    for (const auto& weights : layer[0].unbind()) heads.push_back(plain_matrix(weights));
+    for (const auto& weights : layer.weights[0].unbind()) heads.push_back(plain_matrix(weights));
   }
   return result;
 }

@@ -22,7 +22,7 @@ torch::Tensor predicted(Model& model, const torch::Tensor& waves) {
 torch::Tensor last_attention(Model& model, const torch::Tensor& waves) {
   AttentionCapture capture;
   predicted(model, waves);
-  return capture.layers.back();
+  return capture.layers.back().weights;
 }
 
 /// `weights`: (B, T), by steps back.

@@ -52,7 +52,7 @@ AdditionCnn::AdditionCnn(const AdditionCnnConfig& c) : config(c) {
   convs = register_module("convs", torch::nn::ModuleList());
   for (int64_t i = 0; i < config.layers; ++i)
     convs->push_back(GridConv(i == 0 ? config.embed : config.channels, config.channels));
-  head = register_module("head", torch::nn::Linear(kPlaces * config.channels, kSumScores));
+  head = register_module("head", Linear(kPlaces * config.channels, kSumScores));
 }
 
 torch::Tensor AdditionCnn::forward(const torch::Tensor& digits) {
@@ -104,14 +104,14 @@ AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : c
   if (config.norm == NormPlace::Pre)
     norm =
         register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.embed})));
-  head = register_module("head", torch::nn::Linear(kPlaces * config.embed, kSumScores));
+  head = register_module("head", Linear(kPlaces * config.embed, kSumScores));
   initialise_transformer(*this);
 }
 
 torch::Tensor AdditionTransformer::forward(const torch::Tensor& digits) {
   const auto& table = embedding->weight;                          // (10, embed)
   auto tokens = positions(one_hot(digits, table).matmul(table));  // (B, 4, embed)
-  tokens = run_blocks(blocks, tokens, recompute_blocks);
+  tokens = blocks->forward(tokens, recompute_blocks);
   if (norm) tokens = layer_norm(tokens, norm);
   return head(tokens.flatten(1));
 }

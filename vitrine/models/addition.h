@@ -41,7 +41,7 @@ class AdditionCnn : public AdditionModel {
   const AdditionCnnConfig config;
   torch::nn::Embedding embedding{nullptr};
   torch::nn::ModuleList convs{nullptr};
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 struct AdditionTransformerConfig {
@@ -67,9 +67,9 @@ class AdditionTransformer : public AdditionModel {
   const AdditionTransformerConfig config;
   torch::nn::Embedding embedding{nullptr};
   PositionEmbedding positions{nullptr};
-  torch::nn::ModuleList blocks{nullptr};
+  BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 }  // namespace vitrine

@@ -85,18 +85,19 @@ Cct::Cct(const CctConfig& c) : config(c) {
                                     .norm_eps = 1e-5,
                                     .dropout = config.dropout,
                                     .attention_dropout = config.attention_dropout,
-                                    .drop_path = config.drop_path};
+                                    .drop_path = config.drop_path,
+                                    .grid = {config.side(), config.side()}};
   blocks = register_module("blocks", encoder_blocks(block, config.depth));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
-  pool = register_module("pool", torch::nn::Linear(config.dim, 1));
-  head = register_module("head", torch::nn::Linear(config.dim, config.classes));
+  pool = register_module("pool", Linear(config.dim, 1));
+  head = register_module("head", Linear(config.dim, config.classes));
   initialise_transformer(*this);
 }
 
 torch::Tensor Cct::forward(const torch::Tensor& x) {
   auto tokens = positions(tokenizer(x));  // (B, T, C)
   tokens = keyed_dropout(tokens, config.dropout, is_training());
-  tokens = norm(run_blocks(blocks, tokens, recompute_blocks));
+  tokens = norm(blocks->forward(tokens, recompute_blocks));
   const auto share = pool(tokens).softmax(1).transpose(1, 2);  // (B, 1, T)
   return head(share.matmul(tokens).squeeze(1));                // (B, N)
 }

@@ -58,9 +58,9 @@ class Cct : public Model {
   const CctConfig config;
   ConvTokenizer tokenizer{nullptr};
   PositionEmbedding positions{nullptr};
-  torch::nn::ModuleList blocks{nullptr};
+  BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
-  torch::nn::Linear pool{nullptr}, head{nullptr};
+  Linear pool{nullptr}, head{nullptr};
 };
 
 }  // namespace vitrine

@@ -5,17 +5,13 @@
 #include <optional>
 
 #include "vitrine/core/task.h"
+#include "vitrine/nn/token_grid.h"
 
 namespace vitrine {
 
 /// What an image classifier takes and gives: (B, channels, image, image) -> (B, classes).
 struct ImageShape {
   int64_t channels = 3, image = 224, classes = 1000;
-};
-
-/// How a model's tokens lie on the picture: `prefix` tokens without a place, then rows * columns.
-struct TokenGrid {
-  int64_t rows = 0, columns = 0, prefix = 0;
 };
 
 /// Any network the tools can drive without knowing it.

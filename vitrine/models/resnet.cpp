@@ -63,7 +63,7 @@ ResNet::ResNet(const ResNetConfig& c) : config(c) {
     }
     layers.push_back(register_module("layer" + std::to_string(stage + 1), layer));
   }
-  fc = register_module("fc", torch::nn::Linear(width, config.classes));
+  fc = register_module("fc", Linear(width, config.classes));
   for (const auto& module : modules(/*include_self=*/false))
     if (auto* child = module->as<torch::nn::Conv2d>())
       torch::nn::init::kaiming_normal_(child->weight, 0, torch::kFanOut, torch::kReLU);

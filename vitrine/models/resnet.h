@@ -5,6 +5,7 @@
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"
+#include "vitrine/nn/linear.h"
 
 namespace vitrine {
 
@@ -47,7 +48,7 @@ class ResNet : public Model {
   torch::nn::Conv2d conv1{nullptr};
   torch::nn::BatchNorm2d bn1{nullptr};
   std::vector<torch::nn::Sequential> layers;  // registered as layer1 .. layer4
-  torch::nn::Linear fc{nullptr};
+  Linear fc{nullptr};
 };
 
 }  // namespace vitrine

@@ -5,7 +5,6 @@
 
 #include "vitrine/core/checks.h"
 #include "vitrine/core/error.h"
-#include "vitrine/nn/recompute.h"
 #include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
@@ -129,15 +128,16 @@ SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(
   column_embed = register_parameter("column_embed", torch::empty({config.columns, C}));
   if (config.channels > 1)
     channel_embed = register_parameter("channel_embed", torch::empty({config.channels, C}));
-  blocks = register_module("blocks", torch::nn::ModuleList());
+  blocks = register_module("blocks", BlockList());
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    blocks->push_back(SparseBlock(SparseBlockConfig{.attention = attention_of(config, layer),
-                                                    .hidden = config.hidden,
-                                                    .dropout = config.dropout}));
+    blocks->push_back(
+        std::make_shared<SparseBlockImpl>(SparseBlockConfig{.attention = attention_of(config, layer),
+                                                            .hidden = config.hidden,
+                                                            .dropout = config.dropout}));
   }
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({C}).eps(1e-6)));
   head = register_module("head",
-                         torch::nn::Linear(torch::nn::LinearOptions(C, kByteValues).bias(false)));
+                         Linear(LinearConfig{.in = C, .out = kByteValues, .bias = false}));
   initialise();
 }
 
@@ -160,17 +160,17 @@ void SparseTransformer::initialise() {
   const torch::NoGradGuard no_grad;
   initialise_tables();
   const double branch = 1 / std::sqrt(2.0 * static_cast<double>(config.layers));
-  const auto linear = [&](torch::nn::Linear& layer, double factor) {
+  const auto linear = [&](Linear& layer, double factor) {
     layer->weight.normal_(0,
                           factor * kScale / std::sqrt(static_cast<double>(layer->weight.size(1))));
     layer->bias.zero_();
   };
-  for (const auto& module : *blocks) {
-    const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(module);
-    linear(block->attn->qkv, 1);
-    linear(block->attn->proj, branch);
-    linear(block->mlp->fc1, 1);
-    linear(block->mlp->fc2, branch);
+  for (size_t i = 0; i < blocks->size(); ++i) {
+    auto& block = blocks->at<SparseBlockImpl>(i);
+    linear(block.attn->qkv, 1);
+    linear(block.attn->proj, branch);
+    linear(block.mlp->fc1, 1);
+    linear(block.mlp->fc2, branch);
   }
   head->weight.zero_();
 }
@@ -214,11 +214,7 @@ torch::Tensor SparseTransformer::forward(const torch::Tensor& bytes) {
                       position_table().narrow(1, 0, T - 1);  // of the byte that is seen
   const auto first = start.view({1, 1, config.dim}).expand({bytes.size(0), 1, config.dim});
   auto x = torch::cat({first, before}, 1);  // (B, T, C)
-  for (const auto& module : *blocks) {
-    const auto block = std::dynamic_pointer_cast<SparseBlockImpl>(module);
-    const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
-    x = recompute_blocks ? recomputed(forward, x) : forward(x);
-  }
+  x = blocks->forward(x, recompute_blocks);
   return interleaved(head(layer_norm(x, norm)));  // (B, T, 256)
 }
 

@@ -70,9 +70,9 @@ class SparseTransformer : public Model {
   torch::Tensor start;  // (dim), stands before the first byte
   torch::nn::Embedding embedding{nullptr};
   torch::Tensor row_embed, column_embed, channel_embed;  // (rows, dim), ...; no channels: undefined
-  torch::nn::ModuleList blocks{nullptr};
+  BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 
  private:
   void initialise();

@@ -49,11 +49,6 @@ void VitConfig::validate() const {
         "vit: head token_gelu_norm reads the class token; set pool to token");
 }
 
-int64_t VitConfig::tokens() const {
-  const int64_t side = image / patch;
-  return side * side + (pool == Pool::Token ? 1 : 0);
-}
-
 VitConfig vit_b16() { return {}; }
 
 VitConfig vit_b32() { return {.patch = 32}; }
@@ -83,7 +78,7 @@ VitConfig vit_c10_small() {
 }
 
 TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, double p) : dropout(p) {
-  fc = register_module("fc", torch::nn::Linear(dim, classes));
+  fc = register_module("fc", Linear(dim, classes));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({classes})));
 }
 
@@ -117,12 +112,12 @@ Vit::Vit(const VitConfig& c) : config(c) {
                                     .attention_dropout = config.attention_dropout,
                                     .drop_path = config.drop_path,
                                     .attention = config.attention,
-                                    .tokens = config.tokens()};
+                                    .grid = {side, side, prefix}};
   blocks = register_module("blocks", encoder_blocks(block, config.depth));
   norm = register_module(
       "norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim}).eps(config.norm_eps)));
   if (config.head == VitHead::Linear)
-    head = register_module("head", torch::nn::Linear(config.dim, config.classes));
+    head = register_module("head", Linear(config.dim, config.classes));
   else
     token_head = register_module("token_head",
                                  TokenGeluNormHead(config.dim, config.classes, config.dropout));
@@ -134,7 +129,7 @@ torch::Tensor Vit::forward(const torch::Tensor& x) {
   if (cls_token.defined())
     tokens = torch::cat({cls_token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
   tokens = keyed_dropout(positions(tokens), config.dropout, is_training());
-  tokens = norm(run_blocks(blocks, tokens, recompute_blocks));
+  tokens = norm(blocks->forward(tokens, recompute_blocks));
   if (token_head) return token_head(tokens);
   return head(cls_token.defined() ? tokens.select(1, 0) : tokens.mean(1));  // (B, N)
 }

@@ -38,7 +38,6 @@ struct VitConfig {
 
   void visit(Fields& f);
   void validate() const;
-  int64_t tokens() const;  // with the class token
 };
 
 VitConfig vit_ti16();
@@ -57,7 +56,7 @@ class TokenGeluNormHeadImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
 
   const double dropout;
-  torch::nn::Linear fc{nullptr};
+  Linear fc{nullptr};
   torch::nn::LayerNorm norm{nullptr};
 };
 TORCH_MODULE(TokenGeluNormHead);
@@ -76,9 +75,9 @@ class Vit : public Model {
   PatchEmbed patch_embed{nullptr};
   torch::Tensor cls_token;  // (1, 1, C), with Pool::Token only
   PositionEmbedding positions{nullptr};
-  torch::nn::ModuleList blocks{nullptr};
+  BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
   TokenGeluNormHead token_head{nullptr};
 };
 

@@ -38,7 +38,7 @@ void WaveTransformerConfig::validate() const {
 
 WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   config.validate();
-  embed = register_module("embed", torch::nn::Linear(1, config.dim));
+  embed = register_module("embed", Linear(1, config.dim));
   positions = register_module("positions", PositionEmbedding(sequence_positions(
                                                config.positions, config.length, config.dim)));
   const EncoderBlockConfig block = {.dim = config.dim,
@@ -50,7 +50,7 @@ WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   if (config.norm == NormPlace::Pre)
     norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
-  head = register_module("head", torch::nn::Linear(config.dim, 1));
+  head = register_module("head", Linear(config.dim, 1));
   initialise_transformer(*this);
 }
 
@@ -60,7 +60,7 @@ torch::Tensor WaveTransformer::forward(const torch::Tensor& values) {
         "wave_transformer: a sequence of {} values is longer than length {}; set model.length",
         values.size(1), config.length);
   auto tokens = positions(embed(values.unsqueeze(2)));  // (B, T, C)
-  tokens = run_blocks(blocks, tokens, recompute_blocks);
+  tokens = blocks->forward(tokens, recompute_blocks);
   auto last = tokens.select(1, -1);  // (B, C)
   if (norm) last = layer_norm(last, norm);
   return head(last).squeeze(1);
@@ -99,7 +99,7 @@ WaveRnn::WaveRnn(const WaveRnnConfig& c) : config(c) {
       gru = register_module("gru", torch::nn::GRU(torch::nn::GRUOptions(1, H).batch_first(true)));
       break;
   }
-  head = register_module("head", torch::nn::Linear(H, 1));
+  head = register_module("head", Linear(H, 1));
 }
 
 torch::Tensor WaveRnn::states(const torch::Tensor& x) {

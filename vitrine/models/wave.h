@@ -35,11 +35,11 @@ class WaveTransformer : public Model {
   torch::Tensor position_table() const override { return positions->table(); }
 
   const WaveTransformerConfig config;
-  torch::nn::Linear embed{nullptr};
+  Linear embed{nullptr};
   PositionEmbedding positions{nullptr};
-  torch::nn::ModuleList blocks{nullptr};
+  BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 enum class Cell { Rnn, Lstm, Gru };
@@ -66,7 +66,7 @@ class WaveRnn : public Model {
   torch::nn::RNN rnn{nullptr};    // with Cell::Rnn only
   torch::nn::LSTM lstm{nullptr};  // with Cell::Lstm only
   torch::nn::GRU gru{nullptr};    // with Cell::Gru only
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 
  private:
   /// The state after each value: (B, T, 1) -> (B, T, hidden).

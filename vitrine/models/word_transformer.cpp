@@ -42,10 +42,10 @@ WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
                                     .causal = true,
                                     .relative = relative_reach(config.positions, config.context),
                                     .attention = config.attention,
-                                    .tokens = config.context};
+                                    .grid = sequence_grid(config.context)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
-  head = register_module("head", torch::nn::Linear(config.dim, config.vocabulary));
+  head = register_module("head", Linear(config.dim, config.vocabulary));
   initialise_transformer(*this);
   torch::nn::init::normal_(embedding->weight, /*mean=*/0, /*std=*/0.02);  // as learned positions
 }
@@ -58,7 +58,7 @@ torch::Tensor WordTransformer::forward(const torch::Tensor& words) {
         words.size(1), config.context);
   auto tokens = positions(embedding(words));  // (B, T, C)
   tokens = keyed_dropout(tokens, config.dropout, is_training());
-  tokens = layer_norm(run_blocks(blocks, tokens, recompute_blocks), norm);
+  tokens = layer_norm(blocks->forward(tokens, recompute_blocks), norm);
   return head(tokens);  // (B, T, N)
 }
 

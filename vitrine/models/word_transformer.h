@@ -39,9 +39,9 @@ class WordTransformer : public Model {
   const WordTransformerConfig config;
   torch::nn::Embedding embedding{nullptr};
   PositionEmbedding positions{nullptr};
-  torch::nn::ModuleList blocks{nullptr};
+  BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 }  // namespace vitrine

@@ -28,13 +28,17 @@ torch::Tensor AttentionImpl::score_bias(int64_t T) const {
   return bias;
 }
 
+TokenGrid AttentionImpl::grid_of(int64_t T) const {
+  return config.grid.tokens() == T ? config.grid : sequence_grid(T);
+}
+
 torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   const auto B = x.size(0), T = x.size(1), C = x.size(2);
   const auto H = config.heads, D = C / H;
   const auto packed = qkv(x).view({B, T, 3, H, D});
   const auto bias = score_bias(T);
   if (auto* capture = AttentionCapture::current())
-    capture->layers.push_back(attention_weights(packed, bias));  // (B, H, T, T)
+    capture->record(attention_weights(packed, bias), grid_of(T), grid_of(T));  // (B, H, T, T)
   const auto dropout = is_training() ? config.attention_dropout : 0;
   const auto mixed =
       bias.defined() ? biased_attention(packed, bias, dropout) : packed_attention(packed, dropout);

@@ -15,6 +15,7 @@ class AttentionImpl : public SelfAttentionImpl {
  private:
   /// What is added to the scores: (H or 1, T, T); undefined if nothing is.
   torch::Tensor score_bias(int64_t T) const;
+  TokenGrid grid_of(int64_t T) const;
 };
 TORCH_MODULE(Attention);
 

@@ -13,4 +13,12 @@ AttentionCapture::AttentionCapture() : outer_(innermost) { innermost = this; }
 AttentionCapture::~AttentionCapture() { innermost = outer_; }
 AttentionCapture* AttentionCapture::current() { return innermost; }
 
+void AttentionCapture::record(const torch::Tensor& weights, const TokenGrid& queries,
+                              const TokenGrid& keys) {
+  TORCH_INTERNAL_ASSERT(weights.dim() == 4 && weights.size(2) == queries.tokens() &&
+                            weights.size(3) == keys.tokens(),
+                        "attention weights ", weights.sizes(), " do not fit their grids");
+  layers.push_back({weights, queries, keys});
+}
+
 }  // namespace vitrine

@@ -4,10 +4,20 @@
 
 #include <vector>
 
+#include "vitrine/nn/token_grid.h"
+
 namespace vitrine {
 
-/// While it lives, every attention layer that runs on this thread hands over its weights,
-/// (B, H, T, T), in the order of the forward pass. Without one, a layer only tests a pointer.
+/// What one attention layer did: weights (B, H, Tq, Tk), whose rows sum to 1, and where its queries
+/// and keys lie. The grids differ where keys are reduced: a key then stands for the part of the image
+/// that its cell covers. Attention in windows is recorded over the whole grid, 0 outside a window.
+struct AttentionRecord {
+  torch::Tensor weights;
+  TokenGrid queries, keys;
+};
+
+/// While it lives, every attention layer that runs on this thread records its weights, in the order
+/// of the forward pass. Without one, a layer only tests a pointer.
 class AttentionCapture {
  public:
   AttentionCapture();
@@ -18,7 +28,10 @@ class AttentionCapture {
   /// The innermost capture of this thread, or null.
   static AttentionCapture* current();
 
-  std::vector<torch::Tensor> layers;
+  /// The weights must fit the grids.
+  void record(const torch::Tensor& weights, const TokenGrid& queries, const TokenGrid& keys);
+
+  std::vector<AttentionRecord> layers;
 
  private:
   AttentionCapture* outer_;

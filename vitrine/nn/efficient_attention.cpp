@@ -26,8 +26,8 @@ void EfficientAttentionConfig::visit(Fields& f) {
 }
 
 std::shared_ptr<SelfAttentionImpl> make_attention(const AttentionConfig& attention,
-                                                  const EfficientAttentionConfig& config,
-                                                  int64_t tokens) {
+                                                  const EfficientAttentionConfig& config) {
+  const auto tokens = attention.grid.tokens();
   switch (config.kind) {
     case AttentionKind::Softmax:
       return std::make_shared<AttentionImpl>(attention);

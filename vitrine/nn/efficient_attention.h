@@ -21,9 +21,9 @@ struct EfficientAttentionConfig {
   void visit(Fields& f);
 };
 
-/// The layer that `kind` names. `tokens`: of every input; linformer and reformer need it.
+/// The layer that `kind` names. Linformer and reformer need `attention.grid`, for the number of
+/// tokens of every input.
 std::shared_ptr<SelfAttentionImpl> make_attention(const AttentionConfig& attention,
-                                                  const EfficientAttentionConfig& config,
-                                                  int64_t tokens);
+                                                  const EfficientAttentionConfig& config);
 
 }  // namespace vitrine

@@ -1,6 +1,5 @@
 #include "vitrine/nn/encoder_block.h"
 
-#include "vitrine/nn/recompute.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -20,8 +19,9 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                      .dropout = config.dropout,
                                      .attention_dropout = config.attention_dropout,
                                      .causal = config.causal,
-                                     .relative = config.relative};
-  attn = register_module("attn", make_attention(attention, config.attention, config.tokens));
+                                     .relative = config.relative,
+                                     .grid = config.grid};
+  attn = register_module("attn", make_attention(attention, config.attention));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
   mlp = register_module("mlp", FeedForward(FeedForwardConfig{
                                    .dim = config.dim,
@@ -43,23 +43,14 @@ torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
   return mixed + thin(mlp(layer_norm(mixed, norm2)));
 }
 
-torch::nn::ModuleList encoder_blocks(const EncoderBlockConfig& config, int64_t depth) {
-  torch::nn::ModuleList blocks;
+BlockList encoder_blocks(const EncoderBlockConfig& config, int64_t depth) {
+  BlockList blocks;
   for (int64_t i = 0; i < depth; ++i) {
     auto c = config;
     c.drop_path = depth > 1 ? config.drop_path * static_cast<double>(i) / (depth - 1) : 0;
-    blocks->push_back(EncoderBlock(c));
+    blocks->push_back(std::make_shared<EncoderBlockImpl>(c));
   }
   return blocks;
-}
-
-torch::Tensor run_blocks(const torch::nn::ModuleList& blocks, torch::Tensor x, bool recompute) {
-  for (const auto& module : *blocks) {
-    const auto block = std::dynamic_pointer_cast<EncoderBlockImpl>(module);
-    const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
-    x = recompute ? recomputed(forward, x) : forward(x);
-  }
-  return x;
 }
 
 }  // namespace vitrine

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/fields.h"
+#include "vitrine/nn/block.h"
 #include "vitrine/nn/efficient_attention.h"
 #include "vitrine/nn/feed_forward.h"
 
@@ -25,15 +26,15 @@ struct EncoderBlockConfig {
   bool causal = false;
   int64_t relative = 0;  // as in AttentionConfig
   EfficientAttentionConfig attention{};
-  int64_t tokens = 0;  // of every input; not all kinds of attention need to know
+  TokenGrid grid{};  // of every input; not all kinds of attention need to know
 };
 
 /// Attention and feed-forward, each with a residual and a norm: (B, T, C) -> (B, T, C).
 /// Pre: x + f(norm(x)). Post: norm(x + f(x)).
-class EncoderBlockImpl : public torch::nn::Module {
+class EncoderBlockImpl : public BlockImpl {
  public:
   explicit EncoderBlockImpl(const EncoderBlockConfig& c);
-  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x) override;
 
   const EncoderBlockConfig config;
   torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
@@ -43,10 +44,6 @@ class EncoderBlockImpl : public torch::nn::Module {
 TORCH_MODULE(EncoderBlock);
 
 /// `depth` blocks whose stochastic depth grows linearly from 0 to `config.drop_path`.
-torch::nn::ModuleList encoder_blocks(const EncoderBlockConfig& config, int64_t depth);
-
-/// Runs the blocks in order; with `recompute` each block's inside is computed again in the
-/// backward pass instead of being kept.
-torch::Tensor run_blocks(const torch::nn::ModuleList& blocks, torch::Tensor x, bool recompute);
+BlockList encoder_blocks(const EncoderBlockConfig& config, int64_t depth);
 
 }  // namespace vitrine

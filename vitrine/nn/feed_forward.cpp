@@ -30,8 +30,8 @@ void FeedForwardConfig::validate() const {
 
 FeedForwardImpl::FeedForwardImpl(const FeedForwardConfig& c) : config(c) {
   config.validate();
-  fc1 = register_module("fc1", torch::nn::Linear(config.dim, config.hidden));
-  fc2 = register_module("fc2", torch::nn::Linear(config.hidden, config.dim));
+  fc1 = register_module("fc1", Linear(config.dim, config.hidden));
+  fc2 = register_module("fc2", Linear(config.hidden, config.dim));
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {

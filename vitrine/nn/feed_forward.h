@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/fields.h"
+#include "vitrine/nn/linear.h"
 
 namespace vitrine {
 
@@ -27,7 +28,7 @@ class FeedForwardImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
 
   const FeedForwardConfig config;
-  torch::nn::Linear fc1{nullptr}, fc2{nullptr};
+  Linear fc1{nullptr}, fc2{nullptr};
 };
 TORCH_MODULE(FeedForward);
 

@@ -1,10 +1,12 @@
 #include "vitrine/nn/initialise.h"
 
+#include "vitrine/nn/linear.h"
+
 namespace vitrine {
 void initialise_transformer(torch::nn::Module& module) {
   const torch::NoGradGuard no_grad;
   for (const auto& child : module.modules(/*include_self=*/false)) {
-    if (auto* linear = child->as<torch::nn::Linear>()) {
+    if (auto* linear = child->as<Linear>()) {
       torch::nn::init::xavier_uniform_(linear->weight);
       if (linear->bias.defined()) linear->bias.zero_();
     } else if (auto* conv = child->as<torch::nn::Conv2d>()) {

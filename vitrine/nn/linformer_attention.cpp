@@ -31,9 +31,9 @@ void LinformerAttentionConfig::validate() const {
 LinformerAttentionImpl::LinformerAttentionImpl(const LinformerAttentionConfig& c)
     : SelfAttentionImpl(c.attention), tokens(c.tokens) {
   c.validate();
-  const auto options = torch::nn::LinearOptions(tokens, c.length).bias(false);
-  shorten_keys = register_module("shorten_keys", torch::nn::Linear(options));
-  shorten_values = register_module("shorten_values", torch::nn::Linear(options));
+  const LinearConfig linear{.in = tokens, .out = c.length, .bias = false};
+  shorten_keys = register_module("shorten_keys", Linear(linear));
+  shorten_values = register_module("shorten_values", Linear(linear));
 }
 
 torch::Tensor LinformerAttentionImpl::forward(const torch::Tensor& x) {

@@ -24,9 +24,11 @@ void AttentionConfig::refuse_relative(std::string_view who) const {
 SelfAttentionImpl::SelfAttentionImpl(const AttentionConfig& c, int64_t parts) : config(c) {
   config.validate();
   qkv = register_module(
-      "qkv", torch::nn::Linear(
-                 torch::nn::LinearOptions(config.dim, parts * config.dim).bias(config.qkv_bias)));
-  proj = register_module("proj", torch::nn::Linear(config.dim, config.dim));
+      "qkv", Linear(LinearConfig{.in = config.dim,
+                                 .out = parts * config.dim,
+                                 .bias = config.qkv_bias,
+                                 .stacked = std::vector<int64_t>(parts, config.dim)}));
+  proj = register_module("proj", Linear(config.dim, config.dim));
 }
 
 std::vector<torch::Tensor> SelfAttentionImpl::project(const torch::Tensor& x,

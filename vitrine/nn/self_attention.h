@@ -4,6 +4,9 @@
 
 #include <string_view>
 
+#include "vitrine/nn/linear.h"
+#include "vitrine/nn/token_grid.h"
+
 namespace vitrine {
 
 struct AttentionConfig {
@@ -14,6 +17,7 @@ struct AttentionConfig {
   double attention_dropout = 0;  // on the attention weights
   bool causal = false;           // a token sees itself and those before it
   int64_t relative = 0;          // each head weighs distances up to this one; 0 = it knows none
+  TokenGrid grid{};              // where the tokens lie; for sequences it need not be set
 
   void validate() const;
   /// Throws, in the name of `who`, if something is set that needs the scores of all pairs.
@@ -26,7 +30,7 @@ class SelfAttentionImpl : public torch::nn::Module {
   virtual torch::Tensor forward(const torch::Tensor& x) = 0;
 
   const AttentionConfig config;
-  torch::nn::Linear qkv{nullptr}, proj{nullptr};
+  Linear qkv{nullptr}, proj{nullptr};
 
  protected:
   /// `qkv` makes `parts` vectors of each token: query, key and value.

@@ -29,8 +29,10 @@ std::vector<SparseAttentionConfig::Group> SparseAttentionConfig::groups() const 
 
 SparseAttentionImpl::SparseAttentionImpl(const SparseAttentionConfig& c) : config(c) {
   config.validate();
-  qkv = register_module("qkv", torch::nn::Linear(config.dim, 2 * config.key_width + config.dim));
-  proj = register_module("proj", torch::nn::Linear(config.dim, config.dim));
+  const auto K = config.key_width, C = config.dim;
+  qkv = register_module(
+      "qkv", Linear(LinearConfig{.in = C, .out = 2 * K + C, .stacked = {K, K, C}}));
+  proj = register_module("proj", Linear(C, C));
 }
 
 torch::Tensor SparseAttentionImpl::forward(const torch::Tensor& x) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/attention_pattern.h"
+#include "vitrine/nn/block.h"
 #include "vitrine/nn/feed_forward.h"
 
 namespace vitrine {
@@ -32,7 +33,7 @@ class SparseAttentionImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x);
 
   const SparseAttentionConfig config;
-  torch::nn::Linear qkv{nullptr}, proj{nullptr};
+  Linear qkv{nullptr}, proj{nullptr};
 };
 TORCH_MODULE(SparseAttention);
 
@@ -43,10 +44,10 @@ struct SparseBlockConfig {
 };
 
 /// a = drop(attention(norm(x))), b = drop(feed-forward(norm(x + a))), out = x + a + b.
-class SparseBlockImpl : public torch::nn::Module {
+class SparseBlockImpl : public BlockImpl {
  public:
   explicit SparseBlockImpl(const SparseBlockConfig& c);
-  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x) override;
 
   const SparseBlockConfig config;
   torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};

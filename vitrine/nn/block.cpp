@@ -1,0 +1,27 @@
+#include "vitrine/nn/block.h"
+
+#include "vitrine/nn/recompute.h"
+
+namespace vitrine {
+
+std::unique_ptr<BlockCache> BlockImpl::make_cache(int64_t) const {
+  fail("{}: tokens see later ones too, so it cannot generate token by token", name());
+}
+
+torch::Tensor BlockImpl::step(const torch::Tensor&, BlockCache&) {
+  fail("{}: it cannot generate token by token", name());
+}
+
+void BlockListImpl::push_back(std::shared_ptr<BlockImpl> block) {
+  blocks_.push_back(register_module(std::to_string(blocks_.size()), std::move(block)));
+}
+
+torch::Tensor BlockListImpl::forward(torch::Tensor x, bool recompute) {
+  for (const auto& block : blocks_) {
+    const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
+    x = recompute ? recomputed(forward, x) : forward(x);
+  }
+  return x;
+}
+
+}  // namespace vitrine

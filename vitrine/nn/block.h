@@ -1,0 +1,58 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <vector>
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+/// What a block keeps of the tokens so far while a sequence is generated token by token.
+class BlockCache {
+ public:
+  virtual ~BlockCache() = default;
+  /// The memory that it takes.
+  virtual int64_t bytes() const = 0;
+};
+
+/// One of the layers that a transformer stacks: (B, T, C) -> (B, T, C).
+class BlockImpl : public torch::nn::Module {
+ public:
+  virtual torch::Tensor forward(const torch::Tensor& x) = 0;
+
+  /// An empty cache for `batch` sequences; throws unless the block is causal and can generate.
+  virtual std::unique_ptr<BlockCache> make_cache(int64_t batch) const;
+  /// The next token of each sequence, (B, C) -> (B, C): equals the last token of `forward` over all
+  /// tokens so far.
+  virtual torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
+};
+
+/// Blocks in order, registered as "0", "1", ...
+class BlockListImpl : public torch::nn::Module {
+ public:
+  using Blocks = std::vector<std::shared_ptr<BlockImpl>>;
+
+  void push_back(std::shared_ptr<BlockImpl> block);
+  /// Runs them in order. With `recompute` each block's inside is computed again in the backward pass
+  /// instead of being kept.
+  torch::Tensor forward(torch::Tensor x, bool recompute = false);
+
+  size_t size() const { return blocks_.size(); }
+  Blocks::const_iterator begin() const { return blocks_.begin(); }
+  Blocks::const_iterator end() const { return blocks_.end(); }
+  /// Block `i`, which is known to be of this type.
+  template <typename Impl>
+  Impl& at(size_t i) const {
+    auto* block = dynamic_cast<Impl*>(blocks_.at(i).get());
+    TORCH_INTERNAL_ASSERT(block != nullptr, "block ", i, " is of another type");
+    return *block;
+  }
+
+ private:
+  Blocks blocks_;
+};
+TORCH_MODULE(BlockList);
+
+}  // namespace vitrine
