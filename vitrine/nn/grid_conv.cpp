@@ -1,6 +1,7 @@
 #include "vitrine/nn/grid_conv.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/nn/linear.h"
 
 namespace vitrine {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 constexpr int64_t kPlaces = 4;
 
 /// From weights (out, in, 3, 3) to how each place of the input acts on each place of the output:
-/// (places, in, places, out) as a matrix. Place (r, c) acts on (r', c') by the weight
+/// (places * out, places * in), as a Linear's weight. Place (r, c) acts on (r', c') by the weight
 /// [1 - r + r'][1 - c + c'].
 torch::Tensor place_to_place(const torch::Tensor& weight) {
   const auto out = weight.size(0), in = weight.size(1);
@@ -16,7 +17,7 @@ torch::Tensor place_to_place(const torch::Tensor& weight) {
   std::vector<torch::Tensor> places;  // each (in, r', c', out)
   for (const auto& [r, c] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)})
     places.push_back(windows.select(2, 1 - r).select(2, 1 - c).permute({1, 2, 3, 0}));
-  return torch::stack(places).reshape({kPlaces * in, kPlaces * out});
+  return torch::stack(places).reshape({kPlaces * in, kPlaces * out}).t();
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ torch::Tensor GridConvImpl::forward(const torch::Tensor& x) {
   const auto in = conv->weight.size(1);
   check(x.dim() == 2 && x.size(1) == kPlaces * in, "grid_conv: input {} is not (B, {})",
         fmt::join(x.sizes(), "x"), kPlaces * in);
-  return torch::addmm(conv->bias.repeat({kPlaces}), x, place_to_place(conv->weight));
+  return linear_product(x, place_to_place(conv->weight), conv->bias.repeat({kPlaces}));
 }
 
 torch::Tensor GridConvImpl::look_up(const torch::Tensor& one_hot, const torch::Tensor& table) {
@@ -41,10 +42,11 @@ torch::Tensor GridConvImpl::look_up(const torch::Tensor& one_hot, const torch::T
             one_hot.size(1) == kPlaces * rows,
         "grid_conv: table {} and one-hot {} do not fit {} channels", fmt::join(table.sizes(), "x"),
         fmt::join(one_hot.sizes(), "x"), in);
-  const auto convolved = table.matmul(w.permute({1, 0, 2, 3}).reshape({in, out * 9}))
+  const auto kernels = w.permute({1, 0, 2, 3}).reshape({in, out * 9});
+  const auto convolved = linear_product(table, kernels.t())
                              .view({rows, out, 3, 3})
                              .transpose(0, 1);  // weights for inputs that are rows of the table
-  return torch::addmm(conv->bias.repeat({kPlaces}), one_hot, place_to_place(convolved));
+  return linear_product(one_hot, place_to_place(convolved), conv->bias.repeat({kPlaces}));
 }
 
 }  // namespace vitrine

@@ -16,8 +16,13 @@ struct LinearConfig {
   void validate() const;
 };
 
-/// x W^T + b: (..., in) -> (..., out). Every matrix product with learned weights goes through here,
-/// so that faster products have one place. The initial weights are those of torch::nn::Linear.
+/// x W^T + b: (..., in) and weight (out, in) -> (..., out). Every matrix product with learned
+/// weights goes through here, so that faster products have one place.
+torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
+                             const torch::Tensor& bias = {});
+
+/// A layer of learned weight and bias: (..., in) -> (..., out). The initial weights are those of
+/// torch::nn::Linear.
 class LinearImpl : public torch::nn::Module {
  public:
   explicit LinearImpl(const LinearConfig& c);

@@ -10,8 +10,8 @@ namespace vitrine {
 torch::Tensor linformer_attention(const torch::Tensor& q, const torch::Tensor& k,
                                   const torch::Tensor& v, const torch::Tensor& E,
                                   const torch::Tensor& F, double dropout) {
-  const auto keys = torch::linear(k.transpose(-2, -1), E);                    // (B, H, D, K)
-  const auto values = torch::linear(v.transpose(-2, -1), F);                  // (B, H, D, K)
+  const auto keys = linear_product(k.transpose(-2, -1), E);                   // (B, H, D, K)
+  const auto values = linear_product(v.transpose(-2, -1), F);                 // (B, H, D, K)
   const auto weights = (q.matmul(keys) / std::sqrt(q.size(-1))).softmax(-1);  // (B, H, T, K)
   return keyed_dropout(weights, dropout, dropout > 0).matmul(values.transpose(-2, -1));
 }

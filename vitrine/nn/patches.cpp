@@ -1,6 +1,7 @@
 #include "vitrine/nn/patches.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/nn/linear.h"
 
 namespace vitrine {
 
@@ -17,7 +18,7 @@ torch::Tensor PatchEmbedImpl::forward(const torch::Tensor& x) {
   const auto patches = x.reshape({B, C, R, patch, L, patch})
                            .permute({0, 2, 4, 1, 3, 5})
                            .reshape({B, R * L, C * patch * patch});
-  return torch::linear(patches, proj->weight.flatten(1), proj->bias);  // (B, R * L, dim)
+  return linear_product(patches, proj->weight.flatten(1), proj->bias);  // (B, R * L, dim)
 }
 
 }  // namespace vitrine
