@@ -89,7 +89,7 @@ TEST(Summary, NamesLayersInTheOrderOfTheForwardPass) {
     kinds.push_back(l.kind);
   }
   EXPECT_EQ(names, (std::vector<std::string>{
-                       "patch_embed.proj", "cls_token", "positions.pos_embed", "blocks.0.norm1",
+                       "patch_embed.proj", "cls_token", "pos_embed", "blocks.0.norm1",
                        "blocks.0.attn.qkv", "blocks.0.attn.attention", "blocks.0.attn.proj",
                        "blocks.0.norm2", "blocks.0.mlp.fc1", "blocks.0.mlp.gelu",
                        "blocks.0.mlp.fc2", "norm", "head"}));

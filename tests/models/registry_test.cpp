@@ -4,6 +4,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/shake.h"
+#include "tests/support/small_model.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/formats/checkpoint.h"
@@ -14,24 +15,7 @@
 namespace vitrine {
 namespace {
 
-/// The named model, made small enough to train in a test: the same code, fewer numbers.
-ModelChoice small(const std::string& name) {
-  ModelChoice choice(name);
-  const auto has = [text = to_yaml(choice)](const std::string& key) {
-    return text.find("\n" + key + ":") != std::string::npos;
-  };
-  std::string overrides = "name: " + name + "\n";
-  if (has("image")) overrides += "image: 32\nclasses: 5\n";
-  if (has("patch")) overrides += "patch: 8\n";
-  if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\n";
-  if (has("depth")) overrides += "depth: 2\n";
-  if (has("vocabulary")) overrides += "vocabulary: 40\ncontext: 6\n";
-  if (has("key_width")) overrides += "key_width: 12\nlayers: 2\nrows: 4\ncolumns: 5\n";
-  for (const auto* key : {"dropout", "attention_dropout", "drop_path"})
-    if (has(key)) overrides += std::string(key) + ": 0\n";
-  Settings::from_text(overrides, "test").read_into(choice);
-  return choice;
-}
+using test::small;
 
 /// The shape of what a small model answers to three examples.
 std::vector<int64_t> answer_shape(const Model& model) {
@@ -99,7 +83,7 @@ TEST_P(EveryModel, LearnsOneBatchByHeart) {
   const auto x = model->example_input(5);
   const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
   const auto y = random_targets(model->task(), model->forward(x));
-  Optimizer optimizer({.weight_decay = 0}, trainable_parameters(*model));
+  Optimizer optimizer({.weight_decay = 0}, model->parameter_info());
   double loss = 0;
   for (int i = 0; i < 200; ++i) {
     const auto value = objective->loss(model->forward(x), y);

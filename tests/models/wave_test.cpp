@@ -14,7 +14,7 @@ namespace {
 std::pair<double, double> loss_after(Model& model, int steps) {
   const auto data = waves({.train = 32 * steps, .validation = 1, .test = 256}, /*seed=*/1);
   const NextValue objective;
-  Optimizer optimizer({.weight_decay = 0}, trainable_parameters(model));
+  Optimizer optimizer({.weight_decay = 0}, model.parameter_info());
   const auto rows = [](int64_t first, int64_t count) {
     std::vector<int64_t> indices(count);
     std::iota(indices.begin(), indices.end(), first);

@@ -60,7 +60,7 @@ TEST(WordTransformer, LearnsFromTheSentences) {
   const auto data = sentences(config, 1);
   WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
   const NextToken objective(/*label_smoothing=*/0);
-  Optimizer optimizer({}, trainable_parameters(model));
+  Optimizer optimizer({}, model.parameter_info());
   const auto loss_on = [&](const BatchSource& source, int64_t first, int64_t count) {
     std::vector<int64_t> rows(count);
     for (auto& row : rows) row = first++ % source.size();

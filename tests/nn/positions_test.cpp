@@ -19,17 +19,18 @@ TEST(SinusoidalTable, IsTheFormula) {
 
 TEST(PositionEmbedding, EveryKindAddsItsTable) {
   for (const auto& [name, kind] : positions_names()) {
-    PositionEmbedding layer(
-        PositionEmbeddingConfig{.kind = kind, .rows = 2, .columns = 3, .prefix = 1, .dim = 8});
+    torch::nn::Module owner;
+    const PositionEmbedding layer(
+        owner, {.kind = kind, .rows = 2, .columns = 3, .prefix = 1, .dim = 8});
     const auto x = torch::randn({2, 7, 8});
     const auto y = layer(x);
     if (kind == Positions::None || kind == Positions::Relative) {
       EXPECT_TRUE(y.equal(x)) << name;
-      EXPECT_FALSE(layer->table().defined()) << name;
+      EXPECT_FALSE(layer.table().defined()) << name;
       continue;
     }
-    EXPECT_EQ(layer->table().sizes(), (std::vector<int64_t>{1, 7, 8})) << name;
-    EXPECT_TRUE(torch::allclose(y - x, layer->table().expand({2, 7, 8}), 1e-4, 1e-6)) << name;
+    EXPECT_EQ(layer.table().sizes(), (std::vector<int64_t>{1, 7, 8})) << name;
+    EXPECT_TRUE(torch::allclose(y - x, layer.table().expand({2, 7, 8}), 1e-4, 1e-6)) << name;
   }
 }
 
@@ -40,25 +41,44 @@ TEST(LinearTable, RisesBySharesOfTheLength) {
 }
 
 TEST(PositionEmbedding, ASequenceMayBeShorterThanTheTableButNotLonger) {
-  PositionEmbedding layer(PositionEmbeddingConfig{
-      .kind = Positions::Linear, .rows = 1, .columns = 6, .prefix = 0, .dim = 8});
+  torch::nn::Module owner;
+  const PositionEmbedding layer(owner, sequence_positions(Positions::Linear, 6, 8));
   const auto x = torch::randn({2, 4, 8});
   EXPECT_TRUE(layer(x).equal(x + linear_table(6, 8).slice(0, 0, 4)));
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                layer(torch::randn({2, 7, 8}));
                              }),
                              "positions: 7 tokens do not fit 6 positions"));
-  PositionEmbedding grid(PositionEmbeddingConfig{
-      .kind = Positions::Sinusoidal, .rows = 2, .columns = 3, .prefix = 0, .dim = 8});
+  const PositionEmbedding grid(
+      owner, {.kind = Positions::Sinusoidal, .rows = 2, .columns = 3, .prefix = 0, .dim = 8});
   EXPECT_TRUE(test::contains(test::error_of([&] { grid(x); }), "4 tokens do not fit 6"));
 }
 
 TEST(PositionEmbedding, TwoDimensionalSharesRowsAndColumns) {
-  PositionEmbedding layer(PositionEmbeddingConfig{
-      .kind = Positions::Learned2d, .rows = 2, .columns = 3, .prefix = 0, .dim = 8});
-  const auto grid = layer->table().view({2, 3, 8});
+  torch::nn::Module owner;
+  const PositionEmbedding layer(
+      owner, {.kind = Positions::Learned2d, .rows = 2, .columns = 3, .prefix = 0, .dim = 8});
+  const auto grid = layer.table().view({2, 3, 8});
   EXPECT_TRUE(grid[0][0].slice(0, 0, 4).equal(grid[0][2].slice(0, 0, 4)));  // the same row
   EXPECT_TRUE(grid[0][1].slice(0, 4).equal(grid[1][1].slice(0, 4)));        // the same column
+}
+
+TEST(PositionEmbedding, WhatItLearnsBelongsToItsOwner) {
+  const auto names = [](Positions kind) {
+    torch::nn::Module owner;
+    const PositionEmbedding layer(
+        owner, {.kind = kind, .rows = 2, .columns = 3, .prefix = 1, .dim = 8});
+    layer(torch::zeros({1, 7, 8})).sum().backward();
+    std::vector<std::string> result;
+    for (const auto& item : owner.named_parameters()) {
+      result.push_back(item.key());
+      EXPECT_TRUE(item.value().grad().defined()) << item.key();
+    }
+    return result;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(Positions::Learned), Names{"pos_embed"});
+  EXPECT_EQ(names(Positions::Learned2d), (Names{"prefix_embed", "row_embed", "column_embed"}));
 }
 
 }  // namespace vitrine

@@ -33,9 +33,9 @@ constexpr int64_t kMiddle = kTrainedPositions / 2;
 /// Learned positions as they are before training: (tokens, dim).
 torch::Tensor untrained_table(int64_t tokens, int64_t dim, uint64_t seed) {
   torch::manual_seed(seed);
-  const PositionEmbedding positions(PositionEmbeddingConfig{
-      .kind = Positions::Learned, .rows = 1, .columns = tokens, .prefix = 0, .dim = dim});
-  return positions->table().squeeze(0).detach();
+  torch::nn::Module owner;
+  const PositionEmbedding positions(owner, sequence_positions(Positions::Learned, tokens, dim));
+  return positions.table().squeeze(0).detach();
 }
 
 OrderEffect order_effect(const OrderKind& kind, const torch::Tensor& words, uint64_t seed) {
@@ -48,8 +48,8 @@ OrderEffect order_effect(const OrderKind& kind, const torch::Tensor& words, uint
                                         .norm = kind.norm,
                                         .relative = relative ? T - 1 : 0});
   initialise_transformer(*block);
-  PositionEmbedding positions(PositionEmbeddingConfig{
-      .kind = kind.positions, .rows = 1, .columns = T, .prefix = 0, .dim = kOrderWidth});
+  torch::nn::Module owner;
+  const PositionEmbedding positions(owner, sequence_positions(kind.positions, T, kOrderWidth));
   block->to(torch::kDouble);
   if (relative)  // it starts at 0, which says nothing yet
     block->attn->as<Attention>()->relative_bias.normal_();

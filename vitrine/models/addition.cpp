@@ -55,16 +55,19 @@ AdditionCnn::AdditionCnn(const AdditionCnnConfig& c) : config(c) {
   head = register_module("head", Linear(kPlaces * config.channels, kSumScores));
 }
 
-torch::Tensor AdditionCnn::forward(const torch::Tensor& digits) {
+torch::Tensor AdditionCnn::features(const torch::Tensor& digits) {
   const auto& table = embedding->weight;  // (10, embed)
   torch::Tensor x;
-  for (const auto& module : *convs) {
-    const auto conv = std::dynamic_pointer_cast<GridConvImpl>(module);
+  for (const auto& layer : *convs) {
+    auto* conv = layer->as<GridConv>();
+    TORCH_INTERNAL_ASSERT(conv != nullptr);
     x = x.defined() ? conv->forward(x) : conv->look_up(one_hot(digits, table).flatten(1), table);
     x = torch::relu(x);  // (B, 4 * channels)
   }
-  return head(x);
+  return x;
 }
+
+torch::Tensor AdditionCnn::logits(const torch::Tensor& features) { return head(features); }
 
 void AdditionTransformerConfig::visit(Fields& f) {
   f("embed", embed, "width of a token");
@@ -87,13 +90,11 @@ void AdditionTransformerConfig::validate() const {
 
 AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : config(c) {
   embedding = register_module("embedding", torch::nn::Embedding(kDigits, config.embed));
-  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
-                                               .kind = config.positions,
-                                               .rows = 2,
-                                               .columns = 2,
-                                               .prefix = 0,
-                                               .dim = config.embed,
-                                           }));
+  positions = PositionEmbedding(*this, {.kind = config.positions,
+                                        .rows = 2,
+                                        .columns = 2,
+                                        .prefix = 0,
+                                        .dim = config.embed});
   const EncoderBlockConfig block = {.dim = config.embed,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
@@ -108,12 +109,14 @@ AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : c
   initialise_transformer(*this);
 }
 
-torch::Tensor AdditionTransformer::forward(const torch::Tensor& digits) {
-  const auto& table = embedding->weight;                          // (10, embed)
-  auto tokens = positions(one_hot(digits, table).matmul(table));  // (B, 4, embed)
+torch::Tensor AdditionTransformer::features(const torch::Tensor& digits) {
+  const auto& table = embedding->weight;                                      // (10, embed)
+  auto tokens = positions(linear_product(one_hot(digits, table), table.t()));  // (B, 4, embed)
   tokens = blocks->forward(tokens, recompute_blocks);
   if (norm) tokens = layer_norm(tokens, norm);
-  return head(tokens.flatten(1));
+  return tokens.flatten(1);  // (B, 4 * embed)
 }
+
+torch::Tensor AdditionTransformer::logits(const torch::Tensor& features) { return head(features); }
 
 }  // namespace vitrine

@@ -36,7 +36,8 @@ struct AdditionCnnConfig {
 class AdditionCnn : public AdditionModel {
  public:
   explicit AdditionCnn(const AdditionCnnConfig& c);
-  torch::Tensor forward(const torch::Tensor& digits) override;
+  torch::Tensor features(const torch::Tensor& digits) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
 
   const AdditionCnnConfig config;
   torch::nn::Embedding embedding{nullptr};
@@ -61,12 +62,14 @@ struct AdditionTransformerConfig {
 class AdditionTransformer : public AdditionModel {
  public:
   explicit AdditionTransformer(const AdditionTransformerConfig& c);
-  torch::Tensor forward(const torch::Tensor& digits) override;
-  torch::Tensor position_table() const override { return positions->table(); }
+  torch::Tensor features(const torch::Tensor& digits) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
+  torch::Tensor position_table() const override { return positions.table(); }
 
   const AdditionTransformerConfig config;
   torch::nn::Embedding embedding{nullptr};
-  PositionEmbedding positions{nullptr};
+  PositionEmbedding positions;
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
   Linear head{nullptr};

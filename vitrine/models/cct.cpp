@@ -2,6 +2,7 @@
 
 #include "vitrine/core/checks.h"
 #include "vitrine/nn/initialise.h"
+#include "vitrine/nn/readout.h"
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
@@ -60,8 +61,10 @@ ConvTokenizerImpl::ConvTokenizerImpl(const CctConfig& c) {
 
 torch::Tensor ConvTokenizerImpl::forward(const torch::Tensor& x) {
   auto map = x.contiguous(torch::MemoryFormat::ChannelsLast);
-  for (const auto& conv : *convs) {
-    map = conv->as<torch::nn::Conv2d>()->forward(map);
+  for (const auto& layer : *convs) {
+    auto* conv = layer->as<torch::nn::Conv2d>();
+    TORCH_INTERNAL_ASSERT(conv != nullptr);
+    map = conv->forward(map);
     // Pooling first: the same result as after the ReLU, on a quarter of the numbers.
     map = torch::relu(torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1));
   }
@@ -71,13 +74,11 @@ torch::Tensor ConvTokenizerImpl::forward(const torch::Tensor& x) {
 Cct::Cct(const CctConfig& c) : config(c) {
   config.validate();
   tokenizer = register_module("tokenizer", ConvTokenizer(config));
-  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
-                                               .kind = config.positions,
-                                               .rows = config.side(),
-                                               .columns = config.side(),
-                                               .prefix = 0,
-                                               .dim = config.dim,
-                                           }));
+  positions = PositionEmbedding(*this, {.kind = config.positions,
+                                        .rows = config.side(),
+                                        .columns = config.side(),
+                                        .prefix = 0,
+                                        .dim = config.dim});
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
@@ -94,12 +95,19 @@ Cct::Cct(const CctConfig& c) : config(c) {
   initialise_transformer(*this);
 }
 
-torch::Tensor Cct::forward(const torch::Tensor& x) {
+torch::Tensor Cct::features(const torch::Tensor& x) {
   auto tokens = positions(tokenizer(x));  // (B, T, C)
   tokens = keyed_dropout(tokens, config.dropout, is_training());
   tokens = norm(blocks->forward(tokens, recompute_blocks));
-  const auto share = pool(tokens).softmax(1).transpose(1, 2);  // (B, 1, T)
-  return head(share.matmul(tokens).squeeze(1));                // (B, N)
+  const auto weights = pool(tokens).softmax(1).transpose(1, 2);  // (B, 1, T)
+  return read_weighted(tokens, weights);                         // (B, C)
+}
+
+torch::Tensor Cct::logits(const torch::Tensor& features) { return head(features); }
+
+void Cct::reset_head(int64_t classes) {
+  replace_head("head", head, classes);
+  config.classes = classes;
 }
 
 torch::Tensor Cct::example_input(int64_t batch) const {
@@ -108,10 +116,6 @@ torch::Tensor Cct::example_input(int64_t batch) const {
 
 std::optional<ImageShape> Cct::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
-}
-
-std::optional<TokenGrid> Cct::token_grid() const {
-  return TokenGrid{config.side(), config.side(), 0};
 }
 
 }  // namespace vitrine

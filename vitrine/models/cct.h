@@ -49,15 +49,17 @@ TORCH_MODULE(ConvTokenizer);
 class Cct : public Model {
  public:
   explicit Cct(const CctConfig& c);
-  torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor features(const torch::Tensor& x) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  void reset_head(int64_t classes) override;
+  BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
-  std::optional<TokenGrid> token_grid() const override;
-  torch::Tensor position_table() const override { return positions->table(); }
+  torch::Tensor position_table() const override { return positions.table(); }
 
-  const CctConfig config;
+  CctConfig config;
   ConvTokenizer tokenizer{nullptr};
-  PositionEmbedding positions{nullptr};
+  PositionEmbedding positions;
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
   Linear pool{nullptr}, head{nullptr};

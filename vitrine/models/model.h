@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "vitrine/core/task.h"
-#include "vitrine/nn/token_grid.h"
+#include "vitrine/nn/block.h"
+#include "vitrine/nn/linear.h"
+#include "vitrine/nn/parameter_info.h"
 
 namespace vitrine {
 
@@ -17,19 +19,36 @@ struct ImageShape {
 /// Any network the tools can drive without knowing it.
 class Model : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(const torch::Tensor& x) = 0;
+  /// The answer: logits(features(x)), unless the head reads more than the features.
+  virtual torch::Tensor forward(const torch::Tensor& x);
+  /// What the head reads: (B, C) of models that give one answer per example, (B, T, C) of those
+  /// that give one per token.
+  virtual torch::Tensor features(const torch::Tensor& x) = 0;
+  /// The head: from features to answers.
+  virtual torch::Tensor logits(const torch::Tensor& features) = 0;
+  /// Replaces the head by one for this many classes, all zero; `image_shape` follows. A checkpoint
+  /// that is saved then must name the new `classes`, too. Throws where there is no head to replace.
+  virtual void reset_head(int64_t classes);
+
+  /// The blocks in the order in which they run; empty: there is nothing to compute again.
+  virtual BlockListImpl::Blocks blocks_in_order() const { return {}; }
+  /// The parameters that learn, with what an optimizer must know of each.
+  std::vector<ParameterInfo> parameter_info() const;
+
   /// An input of the right shape and type, for tests, summaries and benchmarks.
   virtual torch::Tensor example_input(int64_t batch) const = 0;
   virtual Task task() const { return Task::Classes; }
-  /// Nothing for models that do not take pictures.
+  /// Nothing for models that do not take images.
   virtual std::optional<ImageShape> image_shape() const { return std::nullopt; }
-  /// Nothing for models without attention over patches.
-  virtual std::optional<TokenGrid> token_grid() const { return std::nullopt; }
   /// The positions' table (1, T, C); undefined for models without one.
   virtual torch::Tensor position_table() const { return {}; }
 
   /// Gradient checkpointing: keep only the blocks' inputs, compute their inside again in backward.
   bool recompute_blocks = false;
+
+ protected:
+  /// Puts a zero layer for `classes` in the place of `head`, which is registered as `name`.
+  void replace_head(const std::string& name, Linear& head, int64_t classes);
 };
 
 }  // namespace vitrine

@@ -69,12 +69,19 @@ ResNet::ResNet(const ResNetConfig& c) : config(c) {
       torch::nn::init::kaiming_normal_(child->weight, 0, torch::kFanOut, torch::kReLU);
 }
 
-torch::Tensor ResNet::forward(const torch::Tensor& x) {
+torch::Tensor ResNet::features(const torch::Tensor& x) {
   auto map = torch::relu(bn1(conv1(x.contiguous(torch::MemoryFormat::ChannelsLast))));
   if (config.stem == ResNetStem::ImageNet)
     map = torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1);
   for (auto& layer : layers) map = layer->forward(map);
-  return fc(map.mean({2, 3}));  // (B, N)
+  return map.mean({2, 3});  // (B, C)
+}
+
+torch::Tensor ResNet::logits(const torch::Tensor& features) { return fc(features); }
+
+void ResNet::reset_head(int64_t classes) {
+  replace_head("fc", fc, classes);
+  config.classes = classes;
 }
 
 torch::Tensor ResNet::example_input(int64_t batch) const {

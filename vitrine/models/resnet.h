@@ -40,11 +40,13 @@ TORCH_MODULE(BasicBlock);
 class ResNet : public Model {
  public:
   explicit ResNet(const ResNetConfig& c);
-  torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor features(const torch::Tensor& x) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  void reset_head(int64_t classes) override;
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
 
-  const ResNetConfig config;
+  ResNetConfig config;
   torch::nn::Conv2d conv1{nullptr};
   torch::nn::BatchNorm2d bn1{nullptr};
   std::vector<torch::nn::Sequential> layers;  // registered as layer1 .. layer4

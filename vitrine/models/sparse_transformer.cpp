@@ -206,16 +206,19 @@ torch::Tensor SparseTransformer::position_table() const {
   return sum.reshape({1, R * L * K, C});
 }
 
-torch::Tensor SparseTransformer::forward(const torch::Tensor& bytes) {
+torch::Tensor SparseTransformer::features(const torch::Tensor& bytes) {
   const auto T = config.length();
   check(bytes.dim() == 2 && bytes.size(1) == T, "sparse_transformer: input {} is not (B, {}) bytes",
         fmt::join(bytes.sizes(), "x"), T);
   const auto before = embedding(ordered(bytes).narrow(1, 0, T - 1)) +
                       position_table().narrow(1, 0, T - 1);  // of the byte that is seen
   const auto first = start.view({1, 1, config.dim}).expand({bytes.size(0), 1, config.dim});
-  auto x = torch::cat({first, before}, 1);  // (B, T, C)
-  x = blocks->forward(x, recompute_blocks);
-  return interleaved(head(layer_norm(x, norm)));  // (B, T, 256)
+  const auto x = torch::cat({first, before}, 1);  // (B, T, C)
+  return layer_norm(blocks->forward(x, recompute_blocks), norm);
+}
+
+torch::Tensor SparseTransformer::logits(const torch::Tensor& features) {
+  return interleaved(head(features));  // (B, T, 256)
 }
 
 }  // namespace vitrine

@@ -57,7 +57,10 @@ SparseTransformerConfig sparse_c10_tiny();
 class SparseTransformer : public Model {
  public:
   explicit SparseTransformer(const SparseTransformerConfig& c);
-  torch::Tensor forward(const torch::Tensor& bytes) override;
+  /// In the order in which the model takes the bytes.
+  torch::Tensor features(const torch::Tensor& bytes) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   Task task() const override { return Task::NextByte; }
   /// Interleaved (B, T, ...) in the order in which the model takes the bytes, and back.

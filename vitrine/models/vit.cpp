@@ -2,6 +2,7 @@
 
 #include "vitrine/core/checks.h"
 #include "vitrine/nn/initialise.h"
+#include "vitrine/nn/readout.h"
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
@@ -84,7 +85,11 @@ TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, doubl
 
 torch::Tensor TokenGeluNormHeadImpl::forward(const torch::Tensor& x) {
   const auto scores = keyed_dropout(torch::gelu(fc(x)), dropout, is_training());  // (B, T, N)
-  return norm(scores.select(1, 0));                                               // (B, N)
+  return norm(read_token(scores));                                                // (B, N)
+}
+
+torch::Tensor TokenGeluNormHeadImpl::logits(const torch::Tensor& token) {
+  return norm(keyed_dropout(torch::gelu(fc(token)), dropout, is_training()));
 }
 
 Vit::Vit(const VitConfig& c) : config(c) {
@@ -95,13 +100,11 @@ Vit::Vit(const VitConfig& c) : config(c) {
       register_module("patch_embed", PatchEmbed(config.channels, config.patch, config.dim));
   if (prefix > 0)
     cls_token = register_parameter("cls_token", torch::randn({1, 1, config.dim}) * 0.02);
-  positions = register_module("positions", PositionEmbedding(PositionEmbeddingConfig{
-                                               .kind = config.positions,
-                                               .rows = side,
-                                               .columns = side,
-                                               .prefix = prefix,
-                                               .dim = config.dim,
-                                           }));
+  positions = PositionEmbedding(*this, {.kind = config.positions,
+                                        .rows = side,
+                                        .columns = side,
+                                        .prefix = prefix,
+                                        .dim = config.dim});
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
@@ -124,14 +127,33 @@ Vit::Vit(const VitConfig& c) : config(c) {
   initialise_transformer(*this);
 }
 
-torch::Tensor Vit::forward(const torch::Tensor& x) {
+torch::Tensor Vit::tokens_of(const torch::Tensor& x) {
   auto tokens = patch_embed(x);  // (B, R * L, C)
   if (cls_token.defined())
     tokens = torch::cat({cls_token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
   tokens = keyed_dropout(positions(tokens), config.dropout, is_training());
-  tokens = norm(blocks->forward(tokens, recompute_blocks));
-  if (token_head) return token_head(tokens);
-  return head(cls_token.defined() ? tokens.select(1, 0) : tokens.mean(1));  // (B, N)
+  return norm(blocks->forward(tokens, recompute_blocks));
+}
+
+torch::Tensor Vit::forward(const torch::Tensor& x) {
+  return token_head ? token_head(tokens_of(x)) : logits(features(x));  // (B, N)
+}
+
+torch::Tensor Vit::features(const torch::Tensor& x) {
+  const auto tokens = tokens_of(x);
+  return cls_token.defined() ? read_token(tokens) : read_mean(tokens);  // (B, C)
+}
+
+torch::Tensor Vit::logits(const torch::Tensor& features) {
+  return token_head ? token_head->logits(features) : head(features);
+}
+
+void Vit::reset_head(int64_t classes) {
+  check(config.head == VitHead::Linear,
+        "reset_head: head token_gelu_norm normalises over its classes and cannot start at zero; "
+        "build the model with head linear");
+  replace_head("head", head, classes);
+  config.classes = classes;
 }
 
 torch::Tensor Vit::example_input(int64_t batch) const {
@@ -140,11 +162,6 @@ torch::Tensor Vit::example_input(int64_t batch) const {
 
 std::optional<ImageShape> Vit::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
-}
-
-std::optional<TokenGrid> Vit::token_grid() const {
-  const int64_t side = config.image / config.patch;
-  return TokenGrid{side, side, config.pool == Pool::Token ? 1 : 0};
 }
 
 }  // namespace vitrine

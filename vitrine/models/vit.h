@@ -1,8 +1,8 @@
 #pragma once
 
 // Vision Transformer: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2021).
-// Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameter
-// names follow timm. Beyond the paper: other positions, mean pooling, post-norm, ReLU, stochastic
+// Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameters
+// have timm's names and shapes. Beyond the paper: other positions, mean pooling, post-norm, ReLU, stochastic
 // depth, attention that costs less than all pairs, and the head of the CIFAR-10 network with 302M
 // parameters (`token_gelu_norm`).
 
@@ -54,6 +54,8 @@ class TokenGeluNormHeadImpl : public torch::nn::Module {
  public:
   TokenGeluNormHeadImpl(int64_t dim, int64_t classes, double dropout);
   torch::Tensor forward(const torch::Tensor& x);
+  /// What it makes of the first token alone: (B, C) -> (B, N).
+  torch::Tensor logits(const torch::Tensor& token);
 
   const double dropout;
   Linear fc{nullptr};
@@ -66,19 +68,26 @@ class Vit : public Model {
  public:
   explicit Vit(const VitConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor features(const torch::Tensor& x) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  void reset_head(int64_t classes) override;
+  BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
-  std::optional<TokenGrid> token_grid() const override;
-  torch::Tensor position_table() const override { return positions->table(); }
+  torch::Tensor position_table() const override { return positions.table(); }
 
-  const VitConfig config;
+  VitConfig config;
   PatchEmbed patch_embed{nullptr};
   torch::Tensor cls_token;  // (1, 1, C), with Pool::Token only
-  PositionEmbedding positions{nullptr};
+  PositionEmbedding positions;
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
   Linear head{nullptr};
   TokenGeluNormHead token_head{nullptr};
+
+ private:
+  /// After the final norm: (B, T, C).
+  torch::Tensor tokens_of(const torch::Tensor& x);
 };
 
 }  // namespace vitrine

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/nn/initialise.h"
+#include "vitrine/nn/readout.h"
 #include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
@@ -39,8 +40,8 @@ void WaveTransformerConfig::validate() const {
 WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   config.validate();
   embed = register_module("embed", Linear(1, config.dim));
-  positions = register_module("positions", PositionEmbedding(sequence_positions(
-                                               config.positions, config.length, config.dim)));
+  positions = PositionEmbedding(
+      *this, sequence_positions(config.positions, config.length, config.dim));
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
@@ -54,16 +55,19 @@ WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   initialise_transformer(*this);
 }
 
-torch::Tensor WaveTransformer::forward(const torch::Tensor& values) {
+torch::Tensor WaveTransformer::features(const torch::Tensor& values) {
   check_values(values);
   check(values.size(1) <= config.length || !position_table().defined(),
         "wave_transformer: a sequence of {} values is longer than length {}; set model.length",
         values.size(1), config.length);
   auto tokens = positions(embed(values.unsqueeze(2)));  // (B, T, C)
   tokens = blocks->forward(tokens, recompute_blocks);
-  auto last = tokens.select(1, -1);  // (B, C)
-  if (norm) last = layer_norm(last, norm);
-  return head(last).squeeze(1);
+  const auto last = read_token(tokens, /*index=*/-1);  // (B, C)
+  return norm ? layer_norm(last, norm) : last;
+}
+
+torch::Tensor WaveTransformer::logits(const torch::Tensor& features) {
+  return head(features).squeeze(1);  // (B)
 }
 
 torch::Tensor WaveTransformer::example_input(int64_t batch) const {
@@ -107,10 +111,13 @@ torch::Tensor WaveRnn::states(const torch::Tensor& x) {
   return lstm ? std::get<0>(lstm->forward(x)) : std::get<0>(gru->forward(x));
 }
 
-torch::Tensor WaveRnn::forward(const torch::Tensor& values) {
+torch::Tensor WaveRnn::features(const torch::Tensor& values) {
   check_values(values);
-  const auto last = states(values.unsqueeze(2)).select(1, -1);  // (B, hidden)
-  return head(last).squeeze(1);
+  return states(values.unsqueeze(2)).select(1, -1);  // (B, hidden)
+}
+
+torch::Tensor WaveRnn::logits(const torch::Tensor& features) {
+  return head(features).squeeze(1);  // (B)
 }
 
 torch::Tensor WaveRnn::example_input(int64_t batch) const {

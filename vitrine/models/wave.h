@@ -29,14 +29,16 @@ struct WaveTransformerConfig {
 class WaveTransformer : public Model {
  public:
   explicit WaveTransformer(const WaveTransformerConfig& c);
-  torch::Tensor forward(const torch::Tensor& values) override;
+  torch::Tensor features(const torch::Tensor& values) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   Task task() const override { return Task::NextValue; }
-  torch::Tensor position_table() const override { return positions->table(); }
+  torch::Tensor position_table() const override { return positions.table(); }
 
   const WaveTransformerConfig config;
   Linear embed{nullptr};
-  PositionEmbedding positions{nullptr};
+  PositionEmbedding positions;
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
   Linear head{nullptr};
@@ -58,7 +60,8 @@ struct WaveRnnConfig {
 class WaveRnn : public Model {
  public:
   explicit WaveRnn(const WaveRnnConfig& c);
-  torch::Tensor forward(const torch::Tensor& values) override;
+  torch::Tensor features(const torch::Tensor& values) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
   torch::Tensor example_input(int64_t batch) const override;
   Task task() const override { return Task::NextValue; }
 

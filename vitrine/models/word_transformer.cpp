@@ -33,8 +33,8 @@ void WordTransformerConfig::validate() const {
 WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
   config.validate();
   embedding = register_module("embedding", torch::nn::Embedding(config.vocabulary, config.dim));
-  positions = register_module("positions", PositionEmbedding(sequence_positions(
-                                               config.positions, config.context, config.dim)));
+  positions = PositionEmbedding(
+      *this, sequence_positions(config.positions, config.context, config.dim));
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
@@ -50,7 +50,7 @@ WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
   torch::nn::init::normal_(embedding->weight, /*mean=*/0, /*std=*/0.02);  // as learned positions
 }
 
-torch::Tensor WordTransformer::forward(const torch::Tensor& words) {
+torch::Tensor WordTransformer::features(const torch::Tensor& words) {
   check(words.dim() == 2 && words.size(1) > 0, "word_transformer: input {} is not (B, T) words",
         fmt::join(words.sizes(), "x"));
   check(words.size(1) <= config.context,
@@ -58,8 +58,11 @@ torch::Tensor WordTransformer::forward(const torch::Tensor& words) {
         words.size(1), config.context);
   auto tokens = positions(embedding(words));  // (B, T, C)
   tokens = keyed_dropout(tokens, config.dropout, is_training());
-  tokens = layer_norm(blocks->forward(tokens, recompute_blocks), norm);
-  return head(tokens);  // (B, T, N)
+  return layer_norm(blocks->forward(tokens, recompute_blocks), norm);
+}
+
+torch::Tensor WordTransformer::logits(const torch::Tensor& features) {
+  return head(features);  // (B, T, N)
 }
 
 torch::Tensor WordTransformer::example_input(int64_t batch) const {

@@ -31,14 +31,16 @@ struct WordTransformerConfig {
 class WordTransformer : public Model {
  public:
   explicit WordTransformer(const WordTransformerConfig& c);
-  torch::Tensor forward(const torch::Tensor& words) override;
+  torch::Tensor features(const torch::Tensor& words) override;
+  torch::Tensor logits(const torch::Tensor& features) override;
+  BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   Task task() const override { return Task::NextToken; }
-  torch::Tensor position_table() const override { return positions->table(); }
+  torch::Tensor position_table() const override { return positions.table(); }
 
   const WordTransformerConfig config;
   torch::nn::Embedding embedding{nullptr};
-  PositionEmbedding positions{nullptr};
+  PositionEmbedding positions;
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
   Linear head{nullptr};

@@ -21,4 +21,9 @@ void AttentionCapture::record(const torch::Tensor& weights, const TokenGrid& que
   layers.push_back({weights, queries, keys});
 }
 
+void AttentionCapture::record_readout(const torch::Tensor& weights) {
+  TORCH_INTERNAL_ASSERT(weights.dim() == 2, "readout weights ", weights.sizes(), " are not (B, T)");
+  readout = weights;
+}
+
 }  // namespace vitrine

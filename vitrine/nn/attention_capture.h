@@ -31,7 +31,11 @@ class AttentionCapture {
   /// The weights must fit the grids.
   void record(const torch::Tensor& weights, const TokenGrid& queries, const TokenGrid& keys);
 
+  /// How the answer reads the tokens that the last layer gave: (B, T), rows sum to 1.
+  void record_readout(const torch::Tensor& weights);
+
   std::vector<AttentionRecord> layers;
+  torch::Tensor readout;  // (B, T); undefined for answers that no weights describe
 
  private:
   AttentionCapture* outer_;

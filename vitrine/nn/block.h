@@ -39,6 +39,7 @@ class BlockListImpl : public torch::nn::Module {
   /// instead of being kept.
   torch::Tensor forward(torch::Tensor x, bool recompute = false);
 
+  const Blocks& in_order() const { return blocks_; }
   size_t size() const { return blocks_.size(); }
   Blocks::const_iterator begin() const { return blocks_.begin(); }
   Blocks::const_iterator end() const { return blocks_.end(); }

@@ -5,11 +5,6 @@
 #include "vitrine/core/error.h"
 
 namespace vitrine {
-namespace {
-
-torch::Tensor small_normal(at::IntArrayRef shape) { return torch::randn(shape) * 0.02; }
-
-}  // namespace
 
 const Choices<Positions>& positions_names() {
   static const Choices<Positions> names = {
@@ -40,24 +35,27 @@ int64_t relative_reach(Positions kind, int64_t tokens) {
   return kind == Positions::Relative ? tokens - 1 : 0;
 }
 
-PositionEmbeddingImpl::PositionEmbeddingImpl(const PositionEmbeddingConfig& c) : config(c) {
-  const auto T = config.prefix + config.rows * config.columns, C = config.dim;
-  switch (config.kind) {
+PositionEmbedding::PositionEmbedding(torch::nn::Module& owner, const PositionEmbeddingConfig& c)
+    : config_(c) {
+  const auto T = c.prefix + c.rows * c.columns, C = c.dim;
+  const auto learned = [&](const char* name, at::IntArrayRef shape) {
+    return owner.register_parameter(name, torch::randn(shape) * 0.02);
+  };
+  switch (c.kind) {
     case Positions::Learned:
-      pos_embed = register_parameter("pos_embed", small_normal({1, T, C}));
+      pos_embed_ = learned("pos_embed", {1, T, C});
       break;
     case Positions::Learned2d:
       check(C % 2 == 0, "positions: learned_2d needs an even dim, got {}", C);
-      if (config.prefix > 0)
-        prefix_embed = register_parameter("prefix_embed", small_normal({1, config.prefix, C}));
-      row_embed = register_parameter("row_embed", small_normal({config.rows, C / 2}));
-      column_embed = register_parameter("column_embed", small_normal({config.columns, C / 2}));
+      if (c.prefix > 0) prefix_embed_ = learned("prefix_embed", {1, c.prefix, C});
+      row_embed_ = learned("row_embed", {c.rows, C / 2});
+      column_embed_ = learned("column_embed", {c.columns, C / 2});
       break;
     case Positions::Sinusoidal:
-      pos_embed = sinusoidal_table(T, C).unsqueeze(0);
+      pos_embed_ = sinusoidal_table(T, C).unsqueeze(0);
       break;
     case Positions::Linear:
-      pos_embed = linear_table(T, C).unsqueeze(0);
+      pos_embed_ = linear_table(T, C).unsqueeze(0);
       break;
     case Positions::Relative:
     case Positions::None:
@@ -65,20 +63,20 @@ PositionEmbeddingImpl::PositionEmbeddingImpl(const PositionEmbeddingConfig& c) :
   }
 }
 
-torch::Tensor PositionEmbeddingImpl::table() const {
-  if (config.kind != Positions::Learned2d) return pos_embed;
-  const auto R = config.rows, L = config.columns, half = config.dim / 2;
-  const auto rows = row_embed.unsqueeze(1).expand({R, L, half});
-  const auto columns = column_embed.unsqueeze(0).expand({R, L, half});
-  const auto grid = torch::cat({rows, columns}, -1).view({1, R * L, config.dim});
-  return config.prefix > 0 ? torch::cat({prefix_embed, grid}, 1) : grid;  // (1, T, C)
+torch::Tensor PositionEmbedding::table() const {
+  if (config_.kind != Positions::Learned2d) return pos_embed_;
+  const auto R = config_.rows, L = config_.columns, half = config_.dim / 2;
+  const auto rows = row_embed_.unsqueeze(1).expand({R, L, half});
+  const auto columns = column_embed_.unsqueeze(0).expand({R, L, half});
+  const auto grid = torch::cat({rows, columns}, -1).view({1, R * L, config_.dim});
+  return config_.prefix > 0 ? torch::cat({prefix_embed_, grid}, 1) : grid;  // (1, T, C)
 }
 
-torch::Tensor PositionEmbeddingImpl::forward(const torch::Tensor& x) {
+torch::Tensor PositionEmbedding::operator()(const torch::Tensor& x) const {
   const auto places = table();
   if (!places.defined()) return x;
   const auto T = x.size(1), all = places.size(1);
-  const bool sequence = config.rows == 1 && config.prefix == 0;
+  const bool sequence = config_.rows == 1 && config_.prefix == 0;
   check(sequence ? T <= all : T == all, "positions: {} tokens do not fit {} positions", T, all);
   return x + places.narrow(1, 0, T).to(x.options());
 }

@@ -29,19 +29,24 @@ PositionEmbeddingConfig sequence_positions(Positions kind, int64_t length, int64
 int64_t relative_reach(Positions kind, int64_t tokens);
 
 /// Adds to each token what says where it stands: (B, T, C) -> (B, T, C), T = prefix + rows *
-/// columns. A sequence (one row, no prefix) may also be shorter.
-class PositionEmbeddingImpl : public torch::nn::Module {
+/// columns. A sequence (one row, no prefix) may also be shorter. It is no module of its own: what
+/// it learns are parameters of its owner, named as timm names them.
+class PositionEmbedding {
  public:
-  explicit PositionEmbeddingImpl(const PositionEmbeddingConfig& c);
-  torch::Tensor forward(const torch::Tensor& x);
+  PositionEmbedding() = default;
+  /// Registers on `owner`, for Learned: pos_embed (1, T, C); for Learned2d: prefix_embed
+  /// (1, prefix, C) where there is a prefix, row_embed (rows, C / 2) and column_embed
+  /// (columns, C / 2).
+  PositionEmbedding(torch::nn::Module& owner, const PositionEmbeddingConfig& c);
+
+  torch::Tensor operator()(const torch::Tensor& x) const;
   /// What is added: (1, T, C); undefined for `Relative` and `None`.
   torch::Tensor table() const;
 
-  const PositionEmbeddingConfig config;
-  torch::Tensor pos_embed;  // Learned (1, T, C); Sinusoidal and Linear: a constant
-  torch::Tensor prefix_embed, row_embed,
-      column_embed;  // Learned2d: (1, prefix, C), (rows, C / 2), (columns, C / 2)
+ private:
+  PositionEmbeddingConfig config_{};
+  torch::Tensor pos_embed_;  // Sinusoidal and Linear: a constant
+  torch::Tensor prefix_embed_, row_embed_, column_embed_;
 };
-TORCH_MODULE(PositionEmbedding);
 
 }  // namespace vitrine

@@ -1,0 +1,160 @@
+// What every registered model promises: features, head, blocks and parameters.
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <map>
+
+#include "tests/support/errors.h"
+#include "tests/support/shake.h"
+#include "tests/support/small_model.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/formats/checkpoint.h"
+#include "vitrine/models/model.h"
+#include "vitrine/models/vit.h"
+
+namespace vitrine {
+namespace {
+
+using test::small;
+
+class Contract : public testing::TestWithParam<std::string> {};
+
+bool has_replaceable_head(const std::string& name) {
+  return small(name).build()->image_shape().has_value() && name != "vit_c10_302m";
+}
+
+/// The rule by names that holds for the models of this registry.
+bool decayed_by_name(const std::string& name, const torch::Tensor& t) {
+  return t.dim() >= 2 && !name.ends_with("_embed") && !name.ends_with("_token") &&
+         !name.ends_with("_bias");
+}
+
+bool matrix_by_name(const std::string& name, const torch::Tensor& t) {
+  return name.starts_with("blocks.") && name.ends_with(".weight") && t.dim() == 2;
+}
+
+}  // namespace
+
+TEST_P(Contract, TheHeadMakesTheAnswerOfTheFeatures) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  test::shake(*model, 0.02);
+  model->eval();
+  const auto x = model->example_input(3);
+  const auto features = model->features(x);
+  EXPECT_EQ(features.size(0), 3);
+  EXPECT_EQ(features.dim(), model->forward(x).dim() == 3 ? 3 : 2);
+  EXPECT_TRUE(torch::allclose(model->logits(features), model->forward(x), 1e-5, 1e-6));
+}
+
+TEST_P(Contract, ANewHeadStartsAtZeroAndLearns) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  if (!has_replaceable_head(GetParam())) {
+    EXPECT_TRUE(test::contains(test::error_of([&] { model->reset_head(7); }), "reset_head: "));
+    return;
+  }
+  const auto before = model->named_parameters().size();
+  model->reset_head(7);
+  EXPECT_EQ(model->image_shape()->classes, 7);
+  EXPECT_EQ(model->named_parameters().size(), before);
+  const auto y = model->forward(model->example_input(3));
+  EXPECT_TRUE(y.equal(torch::zeros({3, 7})));
+  y.select(1, 0).sum().backward();
+  int64_t in_head = 0;
+  for (const auto& info : model->parameter_info()) {
+    if (info.tensor.size(0) != 7) continue;
+    ++in_head;
+    ASSERT_TRUE(info.tensor.grad().defined()) << info.name;
+    EXPECT_GT(info.tensor.grad().abs().sum().item<double>(), 0) << info.name;
+  }
+  EXPECT_EQ(in_head, 2);  // weight and bias
+  EXPECT_TRUE(test::contains(test::error_of([&] { model->reset_head(0); }), "classes 0"));
+}
+
+TEST_P(Contract, ACheckpointWithANewHeadLoadsAgain) {
+  if (!has_replaceable_head(GetParam())) return;
+  const test::TemporaryFolder folder;
+  auto choice = small(GetParam());
+  const auto model = choice.build();
+  model->reset_head(7);
+  test::shake(*model, 0.1);
+  model->eval();
+  Settings::from_text("classes: 7", "test").read_into(choice);
+  const auto path = folder / "m.safetensors";
+  save_checkpoint(path, *model, {.model = choice});
+  const auto x = model->example_input(2);
+  EXPECT_TRUE(load_checkpoint(path).model->forward(x).equal(model->forward(x)));
+}
+
+TEST_P(Contract, ParametersAreDecayedAndOrthogonalisedAsEver) {
+  const auto model = small(GetParam()).build();
+  const auto named = model->named_parameters();
+  const auto infos = model->parameter_info();
+  ASSERT_EQ(infos.size(), named.size());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const auto& info = infos[i];
+    EXPECT_EQ(info.name, named[i].key());
+    EXPECT_TRUE(info.tensor.is_same(named[i].value())) << info.name;
+    EXPECT_EQ(info.decay, decayed_by_name(info.name, info.tensor)) << info.name;
+    EXPECT_EQ(info.matrix, matrix_by_name(info.name, info.tensor)) << info.name;
+    const bool qkv = info.name.ends_with("qkv.weight");
+    EXPECT_EQ(info.stacked.size(), qkv ? 3u : 0u) << info.name;
+  }
+}
+
+TEST_P(Contract, DepthFollowsTheBlocks) {
+  const auto model = small(GetParam()).build();
+  const auto blocks = std::ssize(model->blocks_in_order());
+  EXPECT_EQ(blocks > 0, model->named_children().contains("blocks"));
+  for (const auto& info : model->parameter_info()) {
+    int64_t expected = 0;
+    if (info.name.starts_with("blocks."))
+      expected = std::stoll(info.name.substr(std::string("blocks.").size())) + 1;
+    else if (blocks > 0 && (info.name.starts_with("norm.") || info.name.starts_with("head.") ||
+                            info.name.starts_with("token_head.") || info.name.starts_with("pool.")))
+      expected = blocks + 1;
+    EXPECT_EQ(info.depth, expected) << info.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Contract, testing::ValuesIn(models().names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(Vit, HasTheNamesAndShapesOfTimms) {
+  using Shape = std::vector<int64_t>;
+  std::map<std::string, Shape> expected = {{"cls_token", {1, 1, 192}},
+                                           {"pos_embed", {1, 197, 192}},
+                                           {"patch_embed.proj.weight", {192, 3, 16, 16}},
+                                           {"patch_embed.proj.bias", {192}},
+                                           {"norm.weight", {192}},
+                                           {"norm.bias", {192}},
+                                           {"head.weight", {1000, 192}},
+                                           {"head.bias", {1000}}};
+  for (int i = 0; i < 12; ++i)
+    for (const auto& [name, shape] : std::map<std::string, Shape>{{"norm1.weight", {192}},
+                                                                  {"norm1.bias", {192}},
+                                                                  {"attn.qkv.weight", {576, 192}},
+                                                                  {"attn.qkv.bias", {576}},
+                                                                  {"attn.proj.weight", {192, 192}},
+                                                                  {"attn.proj.bias", {192}},
+                                                                  {"norm2.weight", {192}},
+                                                                  {"norm2.bias", {192}},
+                                                                  {"mlp.fc1.weight", {768, 192}},
+                                                                  {"mlp.fc1.bias", {768}},
+                                                                  {"mlp.fc2.weight", {192, 768}},
+                                                                  {"mlp.fc2.bias", {192}}})
+      expected["blocks." + std::to_string(i) + "." + name] = shape;
+  std::map<std::string, Shape> ours;
+  for (const auto& [name, tensor] : named_weights(Vit(vit_ti16())))
+    ours[name] = tensor.sizes().vec();
+  EXPECT_EQ(ours, expected);
+}
+
+TEST(Vit, RefusesToReplaceAHeadThatNormalises) {
+  const auto model = small("vit_c10_302m").build();
+  EXPECT_TRUE(test::contains(test::error_of([&] { model->reset_head(3); }),
+                             "build the model with head linear"));
+}
+
+}  // namespace vitrine

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "vitrine/core/settings.h"
+#include "vitrine/models/registry.h"
+
+namespace vitrine::test {
+
+/// The named model, made small enough to train in a test: the same code, fewer numbers.
+inline ModelChoice small(const std::string& name) {
+  ModelChoice choice(name);
+  const auto has = [text = to_yaml(choice)](const std::string& key) {
+    return text.find("\n" + key + ":") != std::string::npos;
+  };
+  std::string overrides = "name: " + name + "\n";
+  if (has("image")) overrides += "image: 32\nclasses: 5\n";
+  if (has("patch")) overrides += "patch: 8\n";
+  if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\n";
+  if (has("depth")) overrides += "depth: 2\n";
+  if (has("vocabulary")) overrides += "vocabulary: 40\ncontext: 6\n";
+  if (has("key_width")) overrides += "key_width: 12\nlayers: 2\nrows: 4\ncolumns: 5\n";
+  for (const auto* key : {"dropout", "attention_dropout", "drop_path"})
+    if (has(key)) overrides += std::string(key) + ": 0\n";
+  Settings::from_text(overrides, "test").read_into(choice);
+  return choice;
+}
+
+}  // namespace vitrine::test

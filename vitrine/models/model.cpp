@@ -1,0 +1,31 @@
+#include "vitrine/models/model.h"
+
+#include "vitrine/core/error.h"
+
+namespace vitrine {
+
+torch::Tensor Model::forward(const torch::Tensor& x) { return logits(features(x)); }
+
+void Model::reset_head(int64_t) {
+  fail("reset_head: {} has no head to replace; image classifiers with a linear head have one",
+       name());
+}
+
+std::vector<ParameterInfo> Model::parameter_info() const {
+  return vitrine::parameter_info(*this, blocks_in_order());
+}
+
+void Model::replace_head(const std::string& name, Linear& head, int64_t classes) {
+  check(classes > 0, "reset_head: classes {} must be positive", classes);
+  Linear fresh(
+      LinearConfig{.in = head->config.in, .out = classes, .bias = head->config.bias});
+  {
+    const torch::NoGradGuard no_grad;
+    for (auto& parameter : fresh->parameters()) parameter.zero_();
+  }
+  fresh->to(head->weight.device(), head->weight.scalar_type());
+  fresh->train(is_training());
+  head = replace_module(name, fresh);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <torch/torch.h>
+
+namespace vitrine {
+
+// How an answer reads the last block's tokens: (B, T, C) -> (B, C). A living `AttentionCapture`
+// records the weight of each token, which rollout needs.
+
+/// One token: the class token, or with -1 the last.
+torch::Tensor read_token(const torch::Tensor& tokens, int64_t index = 0);
+/// The mean of all tokens.
+torch::Tensor read_mean(const torch::Tensor& tokens);
+/// The mean by weights (B, 1, T), which sum to 1.
+torch::Tensor read_weighted(const torch::Tensor& tokens, const torch::Tensor& weights);
+
+}  // namespace vitrine
