@@ -3,6 +3,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "vitrine/models/vit.h"
 #include "vitrine/ops/orthogonal.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/metrics.h"
@@ -49,7 +50,7 @@ void expect_same_as_torch(const OptimizerConfig& config, const Options& options)
   auto ours = torch::randn({5, 7}).requires_grad_(true);
   auto theirs = ours.detach().clone().requires_grad_(true);
   const auto target = torch::randn({5, 7});
-  Optimizer optimizer(config, {{"w", ours}});
+  Optimizer optimizer(config, {{.name = "w", .tensor = ours, .decay = true}});
   TorchOptimizer reference({theirs}, options);
   for (int i = 0; i < 5; ++i) {
     (ours - target).pow(4).sum().backward();
@@ -66,13 +67,13 @@ void expect_same_as_torch(const OptimizerConfig& config, const Options& options)
 
 TEST(Optimizer, EqualsTorchs) {
   expect_same_as_torch<torch::optim::AdamW>(
-      {.kind = OptimizerKind::AdamW, .lr = 0.1, .weight_decay = 0.3},
+      {.kind = optimizers::adamw, .lr = 0.1, .weight_decay = 0.3},
       torch::optim::AdamWOptions(0.1).weight_decay(0.3));
   expect_same_as_torch<torch::optim::Adam>(
-      {.kind = OptimizerKind::Adam, .lr = 0.1, .weight_decay = 0.3},
+      {.kind = optimizers::adam, .lr = 0.1, .weight_decay = 0.3},
       torch::optim::AdamOptions(0.1).weight_decay(0.3));
   expect_same_as_torch<torch::optim::SGD>(
-      {.kind = OptimizerKind::Sgd, .lr = 1e-3, .weight_decay = 0.3, .momentum = 0.8},
+      {.kind = optimizers::sgd, .lr = 1e-3, .weight_decay = 0.3, .momentum = 0.8},
       torch::optim::SGDOptions(1e-3).weight_decay(0.3).momentum(0.8));
 }
 
@@ -87,16 +88,17 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
   const auto before = inside.detach().clone();
   const auto qkv_before = qkv.detach().clone();
   auto same = outside.detach().clone().requires_grad_(true);
-  Optimizer muon({.kind = OptimizerKind::Muon,
+  Optimizer muon({.kind = optimizers::muon,
                   .lr = lr,
                   .weight_decay = decay,
                   .momentum = momentum,
                   .matrix_lr = matrix_lr},
-                 {{"blocks.0.mlp.fc1.weight", inside},
-                  {"blocks.0.attn.qkv.weight", qkv},
-                  {"head.weight", outside},
-                  {"blocks.0.mlp.fc1.bias", bias}});
-  Optimizer adamw({.lr = lr, .weight_decay = decay}, {{"head.weight", same}});
+                 {{.name = "fc1", .tensor = inside, .decay = true, .matrix = true},
+                  {.name = "qkv", .tensor = qkv, .decay = true, .matrix = true, .stacked = {2, 2, 4}},
+                  {.name = "head", .tensor = outside, .decay = true},
+                  {.name = "bias", .tensor = bias}});
+  Optimizer adamw({.lr = lr, .weight_decay = decay},
+                  {{.name = "head", .tensor = same, .decay = true}});
   EXPECT_EQ(muon.state().size(), 1 + 1 + 2 + 2);  // moments
   auto expected = before.clone(), expected_qkv = qkv_before.clone(),
        velocity = torch::zeros_like(before);
@@ -123,26 +125,48 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
 }
 
 TEST(Optimizer, MuonRefusesModelsWithoutBlocks) {
-  const NamedTensors parameters = {{"conv.weight", torch::ones({2, 2}).requires_grad_(true)}};
+  const std::vector<ParameterInfo> parameters = {
+      {.name = "conv", .tensor = torch::ones({2, 2}).requires_grad_(true), .decay = true}};
   EXPECT_TRUE(test::contains(
-      test::error_of([&] { Optimizer({.kind = OptimizerKind::Muon}, parameters); }), "adamw"));
+      test::error_of([&] { Optimizer({.kind = optimizers::muon}, parameters); }), "adamw"));
 }
 
-TEST(Optimizer, DecaysMatricesButNotNormsBiasesTokensAndPositions) {
-  NamedTensors parameters;
-  for (const auto* name : {"fc.weight", "patch_embed.proj.weight", "norm.weight", "fc.bias",
-                           "cls_token", "positions.pos_embed", "attn.relative_bias"}) {
-    const std::string n = name;
-    const bool vector = n == "norm.weight" || n == "fc.bias";
-    parameters.emplace_back(n, vector ? torch::ones({4}) : torch::ones({1, 2, 2}));
-    parameters.back().second.requires_grad_(true).mutable_grad() =
-        torch::zeros_like(parameters.back().second);
+TEST(Optimizer, MuonTakesReformersTwoMatricesOneByOne) {
+  torch::manual_seed(1);
+  Vit model({.image = 8,
+             .patch = 4,
+             .classes = 3,
+             .dim = 8,
+             .depth = 1,
+             .heads = 2,
+             .hidden = 8,
+             .attention = {.kind = AttentionKind::Reformer, .bucket = 2, .rounds = 1}});
+  auto& qkv = model.blocks->at<EncoderBlockImpl>(0).attn->qkv->weight;  // (2 C, C)
+  ASSERT_EQ(qkv.sizes(), (std::vector<int64_t>{16, 8}));
+  const auto before = qkv.detach().clone(), gradient = torch::randn({16, 8});
+  Optimizer muon({.kind = optimizers::muon, .weight_decay = 0, .momentum = 0, .matrix_lr = 0.1},
+                 model.parameter_info());
+  qkv.mutable_grad() = gradient.clone();
+  muon.step(1e-3, 1);
+  for (const int64_t first : {0, 8}) {
+    const auto moved = (qkv - before).narrow(0, first, 8);
+    const auto expected = -0.1 * nearly_orthogonal(gradient.narrow(0, first, 8));
+    EXPECT_TRUE(torch::allclose(moved, expected, 1e-4, 1e-5));
   }
-  Optimizer optimizer({.lr = 0.1, .weight_decay = 0.5}, parameters);
-  optimizer.step(0.1, 1);
-  for (const auto& [name, p] : parameters) {
-    const bool decayed = p.flatten()[0].item<double>() < 1;
-    EXPECT_EQ(decayed, name == "fc.weight" || name == "patch_embed.proj.weight") << name;
+}
+
+TEST(Optimizer, DecaysOnlyWhatIsToBeDecayed) {
+  for (const auto& [name, rule] : optimizer_rules()) {
+    if (rule == optimizers::muon) continue;  // it wants blocks
+    std::vector<ParameterInfo> parameters = {{.name = "weight", .decay = true}, {.name = "bias"}};
+    for (auto& p : parameters) {
+      p.tensor = torch::ones({2, 2}).requires_grad_(true);
+      p.tensor.mutable_grad() = torch::zeros({2, 2});
+    }
+    Optimizer optimizer({.kind = rule, .lr = 0.1, .weight_decay = 0.5}, parameters);
+    optimizer.step(0.1, 1);
+    EXPECT_LT(parameters[0].tensor.max().item<double>(), 1) << name;
+    EXPECT_TRUE(parameters[1].tensor.equal(torch::ones({2, 2}))) << name;
   }
 }
 

@@ -57,7 +57,7 @@ void check_sequences(Model& model, const Splits& data) {
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
   torch::manual_seed(static_cast<uint64_t>(recipe.seed));
   auto model = recipe.model.build();
-  check(!recipe.train.recompute || model->named_children().contains("blocks"),
+  check(!recipe.train.recompute || !model->blocks_in_order().empty(),
         "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
   check(model->task() == data.task, "train: {} does not answer what data set '{}' asks; choose {}",
         recipe.model.name(), recipe.data.dataset, models_for(data.task));

@@ -1,21 +1,15 @@
 #pragma once
 
-#include <torch/types.h>
-
-#include <string>
-#include <vector>
-
 #include "vitrine/core/fields.h"
-#include "vitrine/formats/safetensors.h"
+#include "vitrine/train/optimizers/rule.h"
 
 namespace vitrine {
 
-class Model;
-
-enum class OptimizerKind { Sgd, Adam, AdamW, Muon };
+/// The rules by their names in recipes. Adding one ends with one line here.
+const Choices<OptimizerRule*>& optimizer_rules();
 
 struct OptimizerConfig {
-  OptimizerKind kind = OptimizerKind::AdamW;
+  OptimizerRule* kind = optimizers::adamw;
   double lr = 1e-3;  // the schedule's peak
   double weight_decay = 0.05;
   double momentum = 0.9;
@@ -27,15 +21,11 @@ struct OptimizerConfig {
   void validate() const;
 };
 
-/// The parameters that learn, under their names.
-NamedTensors trainable_parameters(const Model& model);
-
-/// Changes parameters by their gradients. Norms, biases, class tokens and positions are not
-/// decayed. Muon takes orthogonal steps for the matrices of a model's blocks, and those of AdamW
-/// for everything else.
+/// Changes parameters by their gradients, each by what its `ParameterInfo` says and the rule that
+/// `config.kind` names.
 class Optimizer {
  public:
-  Optimizer(const OptimizerConfig& config, NamedTensors parameters);
+  Optimizer(const OptimizerConfig& config, std::vector<ParameterInfo> parameters);
 
   /// One step with this learning rate; gradients are multiplied by `gradient_scale` first.
   void step(double lr, double gradient_scale);
@@ -48,17 +38,8 @@ class Optimizer {
   int64_t steps_done = 0;
 
  private:
-  struct Slot {
-    std::string name;
-    torch::Tensor parameter, moment1, moment2;
-    double weight_decay;
-    OptimizerKind rule;
-  };
-  void sgd(Slot& slot, const torch::Tensor& gradient, double lr) const;
-  void muon(Slot& slot, const torch::Tensor& gradient, double lr) const;
-
-  OptimizerConfig config_;
-  std::vector<Slot> slots_;
+  std::vector<ParameterInfo> parameters_;
+  ParameterUpdates updates_;
 };
 
 }  // namespace vitrine

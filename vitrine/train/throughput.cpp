@@ -40,7 +40,7 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
 
 Throughput measure_training(Model& model, const Batch& batch, double seconds) {
   model.train();
-  Optimizer optimizer({}, trainable_parameters(model));
+  Optimizer optimizer({}, model.parameter_info());
   const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
   return measure_steps(
       [&] {

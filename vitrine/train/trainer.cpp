@@ -102,9 +102,9 @@ class Training {
   }
 
  private:
-  NamedTensors on_device() {
+  std::vector<ParameterInfo> on_device() {
     model_->to(device_);
-    return trainable_parameters(*model_);
+    return model_->parameter_info();
   }
 
   /// False if the user interrupted it; the resume state is saved then.
@@ -192,7 +192,7 @@ class Training {
         what, value, position_.step, position_.epoch + 1, learning_rate(),
         fs::exists(folder.resume()) ? folder.resume().string() : "none yet",
         config_.optimizer.lr / 10,
-        config_.optimizer.kind == OptimizerKind::Muon
+        config_.optimizer.kind == optimizers::muon
             ? fmt::format(" train.optimizer.matrix_lr={:g}", config_.optimizer.matrix_lr / 10)
             : "",
         config_.precision == Precision::BFloat16 ? "; bf16 may be too coarse (try fp32)" : "");

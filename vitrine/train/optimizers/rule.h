@@ -1,0 +1,44 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "vitrine/formats/safetensors.h"
+#include "vitrine/nn/parameter_info.h"
+
+namespace vitrine {
+
+struct OptimizerConfig;
+
+/// What holds for all parameters of one optimizer step.
+struct OptimizerStep {
+  int64_t number;  // from 1 on
+  double lr;
+  double gradient_scale;  // gradients are multiplied by it first
+};
+
+/// How one parameter moves, and what is kept of its past gradients.
+class ParameterUpdate {
+ public:
+  virtual ~ParameterUpdate() = default;
+  /// Moves the parameter by its gradient.
+  virtual void apply(const torch::Tensor& gradient, const OptimizerStep& step) = 0;
+  /// The moments under their names; writing into them restores a state.
+  virtual NamedTensors state() const = 0;
+};
+
+/// One update per parameter, in their order.
+using ParameterUpdates = std::vector<std::unique_ptr<ParameterUpdate>>;
+
+/// A rule makes the updates of a model's parameters; throws for models that it does not suit.
+using OptimizerRule = ParameterUpdates(const OptimizerConfig& config,
+                                       const std::vector<ParameterInfo>& parameters);
+
+/// The rules, each in the file of its name (adamw beside adam).
+namespace optimizers {
+OptimizerRule sgd, adam, adamw, muon;
+}
+
+}  // namespace vitrine
