@@ -9,6 +9,8 @@
 #include "tests/support/small_checkpoint.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/inspect/rollout.h"
 #include "vitrine/nn/attention_capture.h"
 
 namespace vitrine {
@@ -68,6 +70,50 @@ TEST_F(Explain, AveragesOverTokensWithoutClassToken) {
   EXPECT_NEAR(sum(e.rollout), 1, 1e-5);
 }
 
+TEST_F(Explain, ReadsATokensShareInThePoolOfACct) {
+  const auto cct = load("cct_2_3x2", {});
+  const auto x = torch::rand({1, 3, 16, 16});
+  AttentionCapture capture;
+  const torch::NoGradGuard no_grad;
+  cct.model->forward(x);
+  EXPECT_EQ(capture.readout.sizes(), (std::vector<int64_t>{1, 16}));
+  EXPECT_NEAR(capture.readout.sum().item<double>(), 1, 1e-5);
+  EXPECT_GT(capture.readout.std().item<double>(), 1e-3);  // not the plain mean
+  const auto map = attention_rollout(capture.layers, capture.readout);
+  const auto plain = attention_rollout(capture.layers, torch::full({1, 16}, 1.0 / 16));
+  EXPECT_FALSE(torch::allclose(map, plain, 1e-3, 1e-5));
+
+  const auto image = ramp();
+  const auto e = explain(cct, image);
+  AttentionCapture again;
+  cct.model->forward(preprocess(image, cct.info.preprocess).unsqueeze(0));
+  const auto expected = attention_rollout(again.layers, again.readout).to(torch::kDouble).flatten();
+  EXPECT_TRUE(torch::allclose(torch::tensor(e.rollout.values, torch::kDouble), expected, 1e-4, 1e-6));
+}
+
+TEST_F(Explain, EveryWayToReadTheTokensIsRecorded) {
+  const torch::NoGradGuard no_grad;
+  for (const auto* option : {"model.pool=token", "model.pool=mean", "model.head=token_gelu_norm"}) {
+    auto settings = test::kSmallVit;
+    settings.push_back(option);
+    const auto vit = load("vit_c10_small", settings);
+    AttentionCapture capture;
+    vit.model->forward(vit.model->example_input(2));
+    const bool mean = std::string(option) == "model.pool=mean";
+    auto expected = torch::zeros({2, mean ? 16 : 17});
+    expected.narrow(1, 0, mean ? 16 : 1).fill_(mean ? 1.0 / 16 : 1.0);
+    ASSERT_TRUE(capture.readout.defined()) << option;
+    EXPECT_TRUE(torch::allclose(capture.readout, expected)) << option;
+  }
+}
+
+TEST_F(Explain, ShowsLayersWithDifferentNumbersOfHeads) {
+  auto e = explain(load("vit_c10_small", test::kSmallVit), ramp());
+  e.heads[0].pop_back();
+  const auto files = write_explanation(e, "x", folder_ / "heads");
+  EXPECT_GT(read_image(folder_ / "heads" / "attention.png").width, 250);
+}
+
 TEST_F(Explain, WritesFiguresAndOnePage) {
   for (const auto* model : {"vit_c10_small", "cct_2_3x2"}) {
     const auto settings =
@@ -113,8 +159,16 @@ TEST_F(Explain, RefusesModelsWithoutAttention) {
   resnet.model->forward(resnet.model->example_input(1));
   EXPECT_TRUE(capture.layers.empty());
   const auto message = test::error_of([&] { explain(resnet, ramp()); });
-  EXPECT_TRUE(test::contains(message, "resnet18 has no attention over patches"));
+  EXPECT_TRUE(test::contains(message, "resnet18 has no attention recorded"));
   EXPECT_TRUE(test::contains(message, "vit_c10_small"));
+}
+
+TEST_F(Explain, RefusesModelsThatDoNotTakeImages) {
+  const auto path = folder_ / "words.safetensors";
+  const ModelChoice words("word_transformer");
+  save_checkpoint(path, *words.build(), {.model = words});
+  EXPECT_TRUE(test::contains(test::error_of([&] { explain(load_checkpoint(path), ramp()); }),
+                             "word_transformer does not take images"));
 }
 
 }  // namespace vitrine

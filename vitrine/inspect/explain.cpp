@@ -30,33 +30,34 @@ Image seen_part(const Image& image, const Preprocess& how) {
 
 Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
   const auto& [model, info] = checkpoint;
-  const auto grid = model->token_grid();
-  check(grid.has_value(),
-        "explain: {} has no attention over patches, so there is nothing to show; explain a "
-        "transformer, such as vit_c10_small or cct_2_3x2",
+  check(model->image_shape().has_value(),
+        "explain: {} does not take images; explain an image classifier, such as vit_c10_small",
         info.model.name());
   const torch::NoGradGuard no_grad;
   const auto x = preprocess(image, info.preprocess).unsqueeze(0);
   AttentionCapture capture;
   const auto scores = model->forward(x);
-  check(!capture.layers.empty(), "explain: {} handed over no attention weights", info.model.name());
+  check(!capture.layers.empty(),
+        "explain: {} has no attention recorded, so there is nothing to show; explain a "
+        "transformer, such as vit_c10_small or cct_2_3x2",
+        info.model.name());
+  check(capture.readout.defined(), "explain: {} does not tell how its answer reads the tokens",
+        info.model.name());
 
+  const auto& grid = capture.layers.front().queries;
   Explanation result{.model = info.model.name(),
                      .picture = seen_part(image, info.preprocess),
                      .predictions = top_predictions(scores, info.classes, kPredictions)[0],
-                     .class_token = grid->prefix > 0,
-                     .rows = grid->rows,
-                     .columns = grid->columns};
-  std::vector<torch::Tensor> layers;
-  for (const auto& [weights, queries, keys] : capture.layers) {
-    layers.push_back(weights[0]);  // (H, T, T)
+                     .class_token = grid.prefix > 0,
+                     .rows = grid.rows,
+                     .columns = grid.columns};
+  for (const auto& layer : capture.layers) {
     auto& heads = result.heads.emplace_back();
-    for (const auto& map : head_maps(layers.back(), *grid).unbind())
-      heads.push_back(to_matrix(map));
+    for (const auto& map : head_maps(layer)[0].unbind()) heads.push_back(to_matrix(map));
   }
-  result.rollout = to_matrix(attention_rollout(layers, *grid));
+  result.rollout = to_matrix(attention_rollout(capture.layers, capture.readout)[0]);
   if (const auto table = model->position_table(); table.defined())
-    result.positions = to_matrix(position_similarity(table, *grid));
+    result.positions = to_matrix(position_similarity(table, grid));
   return result;
 }
 

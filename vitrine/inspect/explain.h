@@ -17,9 +17,9 @@ struct Explanation {
   std::string model;
   Image picture;  // the part of the picture that the network sees
   std::vector<Prediction> predictions;
-  bool class_token = false;                        // otherwise maps are means over all tokens
-  int64_t rows = 0, columns = 0;                   // of the grid of patches
-  std::vector<std::vector<plot::Matrix>> heads{};  // per layer and head: (rows, columns), sum <= 1
+  bool class_token = false;       // otherwise heads' maps are means over all tokens
+  int64_t rows = 0, columns = 0;  // of the first layer's grid of patches
+  std::vector<std::vector<plot::Matrix>> heads{};  // per layer and head: on its keys' grid, sum <= 1
   plot::Matrix rollout{};                          // (rows, columns)
   plot::Matrix positions{};  // similarity of every two patches' positions; no rows: has none
 };

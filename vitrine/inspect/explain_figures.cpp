@@ -56,9 +56,18 @@ double brightest(const Matrix& map) {
   return *place > *low ? *place : *high;
 }
 
-/// A map per layer and head; layers run along the longer side.
+/// Leaves a panel's room white.
+Picture blank(double size) {
+  Image white(1, 1);
+  std::fill_n(white.at(0, 0), white.channels, uint8_t{255});
+  return {.image = white, .size = size};
+}
+
+/// A map per layer and head; layers run along the longer side. Layers may differ in their heads.
 Figure attention_figure(const Explanation& e) {
-  const size_t layers = e.heads.size(), heads = e.heads.front().size();
+  const size_t layers = e.heads.size();
+  size_t heads = 0;
+  for (const auto& layer : e.heads) heads = std::max(heads, layer.size());
   const bool layers_across = layers > heads;
   const auto names = [](const char* what, size_t count) {
     std::vector<std::string> result;
@@ -72,8 +81,13 @@ Figure attention_figure(const Explanation& e) {
                 .column_names = layers_across ? layer_names : head_names};
   const double size = figure.columns <= 4 ? 150 : figure.columns <= 8 ? 110 : 72;
   for (size_t i = 0; i < layers * heads; ++i) {
-    const auto& map =
-        layers_across ? e.heads[i % layers][i / layers] : e.heads[i / heads][i % heads];
+    const auto& layer = e.heads[layers_across ? i % layers : i / heads];
+    const auto head = layers_across ? i / layers : i % heads;
+    if (head >= layer.size()) {
+      figure.panels.push_back(blank(size));
+      continue;
+    }
+    const auto& map = layer[head];
     figure.panels.push_back(HeatMap{.values = map,
                                     .colors = plot::ColorMap::Inferno,
                                     .high = brightest(map),
@@ -145,9 +159,8 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
       "path and multiplies the layers.",
       e.rows, e.columns, e.heads.size()));
   writer.add("rollout.png", rollout_figure(e),
-             fmt::format("How much each patch contributes to what {} know{} in the end. Bright "
-                         "patches count most.",
-                         from, e.class_token ? "s" : ""));
+             "How much each patch contributes to what the answer reads in the end. Bright patches "
+             "count most.");
 
   page.section("Every layer, every head");
   page.paragraph(
