@@ -24,7 +24,7 @@ AttentionRecord still(const TokenGrid& grid) {
 }
 
 torch::Tensor values(std::initializer_list<double> numbers) {
-  return torch::tensor(numbers, torch::kDouble);
+  return torch::tensor(std::vector<double>(numbers), torch::kDouble);
 }
 
 /// The rollout of one image whose answer reads one token.

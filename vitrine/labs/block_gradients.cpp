@@ -53,14 +53,16 @@ StackGradients stack_gradients(const std::string& form, int64_t depth, uint64_t 
   initialise_transformer(*blocks);
   auto x = torch::randn({kStackBatch, kStackTokens, kStackWidth});
   const auto target = torch::randn_like(x);
-  for (const auto& module : *blocks) x = run_in_form(form, *module->as<EncoderBlockImpl>(), x);
+  for (size_t i = 0; i < blocks->size(); ++i)
+    x = run_in_form(form, blocks->at<EncoderBlockImpl>(i), x);
   // Every form ends at the same scale, so that the losses can be compared.
   const auto output = torch::layer_norm(x, {kStackWidth});
   torch::mse_loss(output, target).backward();
   StackGradients result{.depth = depth, .alike = token_likeness(output)};
-  for (const auto& module : *blocks) {
-    const auto& qkv = module->as<EncoderBlockImpl>()->attn->qkv;
-    result.all.push_back(gradient_norm(*module));
+  for (size_t i = 0; i < blocks->size(); ++i) {
+    const auto& block = blocks->at<EncoderBlockImpl>(i);
+    const auto& qkv = block.attn->qkv;
+    result.all.push_back(gradient_norm(block));
     result.queries_keys.push_back(
         qkv->weight.grad().narrow(0, 0, 2 * kStackWidth).norm().item<double>());
   }

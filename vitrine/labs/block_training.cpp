@@ -9,6 +9,7 @@
 #include "vitrine/labs/wave_recipe.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/nn/feed_forward.h"
 #include "vitrine/train/trainer.h"
 
 namespace vitrine::labs {
@@ -112,23 +113,29 @@ std::vector<torch::Tensor> captured_layers(Model& model, const torch::Tensor& in
   return layers;
 }
 
+/// The biases of the hidden units of all feed-forward layers.
+std::vector<torch::Tensor> hidden_biases(const Model& model) {
+  std::vector<torch::Tensor> biases;
+  for (const auto& module : model.modules(/*include_self=*/false))
+    if (const auto* mlp = module->as<FeedForwardImpl>()) biases.push_back(mlp->fc1->bias);
+  return biases;
+}
+
 /// Share of the hidden units of all feed-forward layers whose bias gets no gradient at all.
 double dead_share(Model& model, const Batch& batch) {
   model.zero_grad();
   torch::mse_loss(model.forward(batch.inputs), batch.targets).backward();
   double dead = 0, units = 0;
-  for (const auto& parameter : model.named_parameters())
-    if (parameter.key().ends_with("fc1.bias")) {
-      dead += parameter->grad().eq(0).sum().item<double>();
-      units += static_cast<double>(parameter->numel());
-    }
+  for (const auto& bias : hidden_biases(model)) {
+    dead += bias.grad().eq(0).sum().item<double>();
+    units += static_cast<double>(bias.numel());
+  }
   return dead / units;
 }
 
 int64_t hidden_units(const Model& model) {
   int64_t units = 0;
-  for (const auto& parameter : model.named_parameters())
-    if (parameter.key().ends_with("fc1.bias")) units += parameter->numel();
+  for (const auto& bias : hidden_biases(model)) units += bias.numel();
   return units;
 }
 
