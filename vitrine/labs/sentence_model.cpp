@@ -13,7 +13,7 @@
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/evaluate.h"
-#include "vitrine/train/trainer.h"
+#include "vitrine/train/objective.h"
 
 namespace vitrine::labs {
 namespace {
@@ -34,8 +34,10 @@ Recipe sentence_recipe(const LabOptions& options) {
   return recipe;
 }
 
-std::shared_ptr<WordTransformer> build_sentence_model(const Recipe& recipe, const Splits& data) {
-  auto model = std::dynamic_pointer_cast<WordTransformer>(build_for_training(recipe, data));
+/// The recipe's model with its initial weights.
+std::shared_ptr<WordTransformer> build_sentence_model(const Recipe& recipe) {
+  torch::manual_seed(static_cast<uint64_t>(recipe.seed));
+  auto model = std::make_shared<WordTransformer>(WordTransformerConfig());
   model->eval();
   return model;
 }
@@ -87,8 +89,8 @@ void check_sentence(const std::string& sentence) {
 SentenceModel::SentenceModel(const LabOptions& options) {
   const auto recipe = sentence_recipe(options);
   const auto data = sentences(recipe.data, options.seed);
-  untrained_ = build_sentence_model(recipe, data);
-  trained_ = build_sentence_model(recipe, data);  // the same weights, by the recipe's seed
+  untrained_ = build_sentence_model(recipe);
+  trained_ = build_sentence_model(recipe);  // the same weights, by the recipe's seed
   held_out_ = part_sentences(*data.test);
   const auto objective = make_objective(data.task, /*label_smoothing=*/0);
   const auto before = evaluate(*untrained_, *data.test, *objective, {.label = "test"});
