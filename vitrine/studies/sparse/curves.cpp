@@ -81,8 +81,9 @@ Curve binned(const Curve& curve, int64_t bins) {
 }
 
 TrainedPart trained_part(const SweepConfig& config, const SweepResult& result) {
-  TrainedPart part{
-      .key = varied_keys(config).at(0), .budget = config.budget, .threads = config.threads};
+  TrainedPart part{.key = varied_keys(config).at(0),
+                   .budget = config.budget,
+                   .threads = config.threads};
   for (const auto& point : result.points)
     for (const auto& run : point.runs)
       part.runs.push_back(trained_run(point.point.value(part.key), run));
