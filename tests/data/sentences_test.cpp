@@ -47,6 +47,26 @@ TEST(Vocabulary, SplitsWordsAndPunctuation) {
   EXPECT_EQ(Vocabulary::split(""), Words());
 }
 
+TEST(Vocabulary, JoinsWordsAndPunctuation) {
+  for (const auto* sentence : {"the cat (a black one) sat, didn't it?", "고양이가 앉았다!", ""})
+    EXPECT_EQ(Vocabulary::join(Vocabulary::split(sentence)), sentence);
+}
+
+TEST(Vocabulary, ComesBackFromItsWords) {
+  const Vocabulary vocabulary({"The cat sat."});
+  const auto again = Vocabulary::from_words(vocabulary.words());
+  EXPECT_EQ(again.words(), vocabulary.words());
+  EXPECT_EQ(again.id("sat"), vocabulary.id("sat"));
+  EXPECT_TRUE(test::contains(test::error_of([] {
+                               Vocabulary::from_words({"cat", "dog"});
+                             }),
+                             "do not begin with <unknown>, <start>, <end>"));
+  auto twice = vocabulary.words();
+  twice.push_back("cat");
+  EXPECT_TRUE(test::contains(test::error_of([&] { Vocabulary::from_words(twice); }),
+                             "the word 'cat' occurs twice"));
+}
+
 TEST(Vocabulary, NumbersWordsAndKnowsWhatItDoesNotKnow) {
   const Vocabulary vocabulary({"The cat sat.", "The dog sat."});
   EXPECT_EQ(vocabulary.size(), 3 + 5);

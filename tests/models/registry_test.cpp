@@ -5,6 +5,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/shake.h"
 #include "tests/support/small_model.h"
+#include "tests/support/steps.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/formats/checkpoint.h"
@@ -94,6 +95,17 @@ TEST_P(EveryModel, LearnsOneBatchByHeart) {
     if (loss < 0.02) break;
   }
   EXPECT_LT(loss, 0.2);
+}
+
+TEST_P(EveryModel, DecodesStepByStepAsInTheForwardPass) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  const bool is_decoder = model->task() == Task::NextToken || model->task() == Task::NextByte;
+  ASSERT_EQ(model->decoder() != nullptr, is_decoder);
+  if (!is_decoder) return;
+  test::shake(*model, 0.02);
+  EXPECT_EQ(model->decoder()->vocabulary(), answer_shape(*model).back());
+  EXPECT_LT(test::step_error(*model), 1e-5);
 }
 
 TEST_P(EveryModel, ConfigSurvivesTheTextRoundTrip) {

@@ -1,6 +1,8 @@
 #include "vitrine/models/word_transformer.h"
 
 #include "tests/support/errors.h"
+#include "tests/support/shake.h"
+#include "tests/support/steps.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/train/objective.h"
@@ -51,6 +53,20 @@ TEST(WordTransformer, TheStartOfASentenceIsScoredAsInTheWhole) {
   const auto words = model.example_input(2);
   EXPECT_TRUE(torch::allclose(model.forward(words.slice(1, 0, 3)),
                               model.forward(words).slice(1, 0, 3), 1e-5, 1e-6));
+}
+
+TEST(WordTransformer, StepsGiveTheLogitsOfTheForwardPass) {
+  for (const auto& [name, positions] : positions_names())
+    for (const auto kind : {AttentionKind::Softmax, AttentionKind::Performer}) {
+      if (positions == Positions::Relative && kind == AttentionKind::Performer) continue;
+      auto config = kFewWords;
+      config.positions = positions;
+      config.attention = {.kind = kind, .features = 16};
+      torch::manual_seed(1);
+      WordTransformer model(config);
+      test::shake(model, 0.1);
+      EXPECT_LT(test::step_error(model), 1e-5) << name;
+    }
 }
 
 TEST(WordTransformer, LearnsFromTheSentences) {

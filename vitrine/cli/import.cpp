@@ -2,7 +2,8 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/formats/openai_sparse.h"
-#include "vitrine/models/sparse_transformer.h"
+#include "vitrine/models/decoder.h"
+#include "vitrine/models/model.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/config.h"
 
@@ -16,11 +17,9 @@ struct ImportOptions {
 };
 
 /// The data that the model is for, so that it can be evaluated; "" if the program has none.
-std::string recipe_for(const SparseTransformerConfig& config, const ModelChoice& choice,
-                       const fs::path& file) {
-  const auto c10 = sparse_c10();
-  if (config.rows != c10.rows || config.columns != c10.columns || config.channels != c10.channels)
-    return "";
+std::string recipe_for(const Decoder& decoder, const ModelChoice& choice, const fs::path& file) {
+  constexpr ImageLayout kCifar10{.rows = 32, .columns = 32, .channels = 3};
+  if (decoder.image_layout() != kCifar10) return "";
   Recipe recipe;
   recipe.name = file.stem().string();
   recipe.model = choice;
@@ -33,8 +32,7 @@ std::string recipe_for(const SparseTransformerConfig& config, const ModelChoice&
 int run_import(const ImportOptions& o, Streams streams) {
   check(o.out.ends_with(".safetensors"), "import: -o {} does not end in .safetensors", o.out);
   auto [model, info] = import_openai_sparse(o.file, o.settings);
-  const auto& config = dynamic_cast<const SparseTransformer&>(*model).config;
-  info.recipe = recipe_for(config, info.model, o.file);
+  info.recipe = recipe_for(*model->decoder(), info.model, o.file);
   save_checkpoint(o.out, *model, info);
   streams.err << "heads, pattern and order of the bytes are not in the file: check those below\n";
   streams.out << fmt::format("{}: {} parameters\n{}", o.out, parameter_count(*model),

@@ -13,7 +13,7 @@
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/evaluate.h"
-#include "vitrine/train/trainer.h"
+#include "vitrine/train/objective.h"
 
 namespace vitrine::labs {
 namespace {
@@ -34,7 +34,7 @@ Recipe sentence_recipe(const LabOptions& options) {
   return recipe;
 }
 
-/// What the recipe names: a word_transformer with its usual settings.
+/// The recipe's model with its initial weights.
 std::shared_ptr<WordTransformer> build_sentence_model(const Recipe& recipe) {
   torch::manual_seed(static_cast<uint64_t>(recipe.seed));
   auto model = std::make_shared<WordTransformer>(WordTransformerConfig());

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "vitrine/infer/sampler.h"
 #include "vitrine/inspect/pattern_figure.h"
 #include "vitrine/models/sparse_transformer.h"
+#include "vitrine/studies/sparse/models.h"
 #include "vitrine/studies/sweep_plan.h"
+#include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
 
 namespace vitrine::sparse {
@@ -22,12 +23,12 @@ void add(Curve& curve, double seconds, double loss) {
 }
 
 /// The share of pairs that the network's heads look at, on average.
-double pair_share(const SparseTransformer& model) {
+double pair_share(const SparseTransformerConfig& config) {
   double sum = 0;
-  for (int64_t layer = 0; layer < model.config.layers; ++layer)
-    for (const auto& group : attention_of(model.config, layer).groups())
-      sum += static_cast<double>(group.count) * pattern_share(group.pattern, model.config.length());
-  return sum / static_cast<double>(model.config.layers * model.config.heads);
+  for (int64_t layer = 0; layer < config.layers; ++layer)
+    for (const auto& group : attention_of(config, layer).groups())
+      sum += static_cast<double>(group.count) * pattern_share(group.pattern, config.length());
+  return sum / static_cast<double>(config.layers * config.heads);
 }
 
 TrainedRun trained_run(const std::string& name, const RunResult& result) {
@@ -39,7 +40,7 @@ TrainedRun trained_run(const std::string& name, const RunResult& result) {
   if (!validation.empty())
     run.best_validation = *std::min_element(validation.begin(), validation.end());
   run.test = bits(result.loss);
-  run.pair_share = pair_share(*load_byte_model(result.folder));
+  run.pair_share = pair_share(sparse_config(read_recipe(folder.recipe().string(), {}).model));
   run.over_budget = result.end == RunEnd::OverBudget;
   return run;
 }
