@@ -5,9 +5,9 @@
 #include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/sampler.h"
 #include "vitrine/infer/sparse_decoder.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

@@ -6,10 +6,10 @@
 #include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

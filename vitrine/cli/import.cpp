@@ -1,10 +1,10 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/formats/openai_sparse.h"
 #include "vitrine/models/sparse_transformer.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/config.h"
+#include "vitrine/weights/openai_sparse.h"
 
 namespace vitrine::cli {
 namespace {

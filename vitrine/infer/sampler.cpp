@@ -11,8 +11,8 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/core/random.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/sparse_decoder.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -32,7 +32,8 @@ int64_t draw_place(std::vector<double> scores, const SampleOptions& o, double un
   const double top = *std::max_element(scores.begin(), scores.end());
   double total = 0;
   for (auto& score : scores) total += score = std::exp((score - top) / o.temperature);
-  check(std::isfinite(total), "sample: the network's scores are not finite; its weights are spoilt");
+  check(std::isfinite(total),
+        "sample: the network's scores are not finite; its weights are spoilt");
   double left = uniform * total;
   int64_t place = 0;
   while (place + 1 < std::ssize(scores) && left >= scores[place]) left -= scores[place++];

@@ -1,4 +1,4 @@
-#include "vitrine/formats/openai_sparse.h"
+#include "vitrine/weights/openai_sparse.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

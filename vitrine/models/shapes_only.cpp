@@ -1,7 +1,9 @@
-#include "vitrine/inspect/shapes_only.h"
+#include "vitrine/models/shapes_only.h"
 
 #include <torch/library.h>
 #include <torch/torch.h>
+
+#include "vitrine/core/error.h"
 
 // A dispatch mode that sends whatever makes a tensor to the meta device, and the shapes of those
 // operators that LibTorch teaches the meta device from Python only.
@@ -13,13 +15,30 @@ using torch::Tensor;
 using OptionalTensor = c10::optional<Tensor>;
 constexpr auto kMode = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
+/// What may still be made on this thread.
+thread_local ShapesLimit* left_to_make = nullptr;
+
+void count_made(const Tensor& made) {
+  if (left_to_make == nullptr) return;
+  const auto bytes = made.numel() * static_cast<int64_t>(made.element_size());
+  check(left_to_make->tensors > 0 && bytes >= 0 && bytes <= left_to_make->bytes, "{}",
+        left_to_make->refusal);
+  --left_to_make->tensors;
+  left_to_make->bytes -= bytes;
+}
+
 void make_on_meta(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard once(kMode);
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
+  bool makes = false;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].name() == "device") (*stack)[first + i] = c10::Device(c10::kMeta);
+    if (arguments[i].name() == "device") {
+      (*stack)[first + i] = c10::Device(c10::kMeta);
+      makes = true;
+    }
   op.callBoxed(stack);
+  if (makes && !stack->empty() && stack->back().isTensor()) count_made(stack->back().toTensor());
 }
 
 Tensor relu(const Tensor& x) { return torch::empty_like(x); }
@@ -86,12 +105,17 @@ void register_shapes() {
 }  // namespace
 
 struct ShapesOnly::Guard {
+  explicit Guard(ShapesLimit l) : limit(std::move(l)) { left_to_make = &limit; }
+  ~Guard() { left_to_make = outer; }
+
+  ShapesLimit limit;
+  ShapesLimit* const outer = left_to_make;
   c10::impl::IncludeDispatchKeyGuard mode{kMode};
 };
 
-ShapesOnly::ShapesOnly() {
+ShapesOnly::ShapesOnly(ShapesLimit limit) {
   register_shapes();
-  guard_ = std::make_unique<Guard>();
+  guard_ = std::make_unique<Guard>(std::move(limit));
 }
 
 ShapesOnly::~ShapesOnly() = default;

@@ -1,4 +1,4 @@
-#include "vitrine/formats/checkpoint.h"
+#include "vitrine/weights/checkpoint.h"
 
 #include <torch/torch.h>
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "vitrine/formats/checkpoint.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 
