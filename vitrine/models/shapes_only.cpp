@@ -41,35 +41,37 @@ void make_on_meta(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (makes && !stack->empty() && stack->back().isTensor()) count_made(stack->back().toTensor());
 }
 
-Tensor relu(const Tensor& x) { return torch::empty_like(x); }
+Tensor relu_shape(const Tensor& x) { return torch::empty_like(x); }
 
-Tensor roll(const Tensor& x, at::IntArrayRef, at::IntArrayRef) { return torch::empty_like(x); }
+Tensor roll_shape(const Tensor& x, at::IntArrayRef, at::IntArrayRef) {
+  return torch::empty_like(x);
+}
 
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
+Tensor index_select_shape(const Tensor& x, int64_t dim, const Tensor& index) {
   auto shape = x.sizes().vec();
   shape[at::maybe_wrap_dim(dim, x.dim())] = index.numel();
   return x.new_empty(shape);
 }
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor& x, at::IntArrayRef normalized,
-                                              const OptionalTensor&, const OptionalTensor&,
-                                              double) {
+std::tuple<Tensor, Tensor, Tensor> layer_norm_shape(const Tensor& x, at::IntArrayRef normalized,
+                                                    const OptionalTensor&, const OptionalTensor&,
+                                                    double) {
   auto shape = x.sizes().vec();
   std::fill(shape.end() - static_cast<int64_t>(normalized.size()), shape.end(), 1);
   return {torch::empty_like(x), x.new_empty(shape), x.new_empty(shape)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> batch_norm(const Tensor& x, const OptionalTensor&,
-                                              const OptionalTensor&, const OptionalTensor&,
-                                              const OptionalTensor&, bool training, double,
-                                              double) {
+std::tuple<Tensor, Tensor, Tensor> batch_norm_shape(const Tensor& x, const OptionalTensor&,
+                                                    const OptionalTensor&, const OptionalTensor&,
+                                                    const OptionalTensor&, bool training, double,
+                                                    double) {
   const int64_t saved = training ? x.size(1) : 0;
   return {torch::empty_like(x), x.new_empty({saved}), x.new_empty({saved})};
 }
 
-Tensor convolution(const Tensor& x, const Tensor& weight, const OptionalTensor&,
-                   at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                   bool transposed, at::IntArrayRef output_padding, int64_t groups) {
+Tensor convolution_shape(const Tensor& x, const Tensor& weight, const OptionalTensor&,
+                         at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                         bool transposed, at::IntArrayRef output_padding, int64_t groups) {
   std::vector<int64_t> shape = {x.size(0), transposed ? weight.size(1) * groups : weight.size(0)};
   for (int64_t i = 0; i < x.dim() - 2; ++i) {
     const int64_t in = x.size(i + 2), reach = dilation[i] * (weight.size(i + 2) - 1);
@@ -92,12 +94,12 @@ void register_shapes() {
       if (op && !op->hasKernelForDispatchKey(c10::DispatchKey::Meta))
         made.back().impl(name, function);
     };
-    add("relu", &relu);
-    add("roll", &roll);
-    add("index_select", &index_select);
-    add("native_layer_norm", &layer_norm);
-    add("native_batch_norm", &batch_norm);
-    add("convolution", &convolution);
+    add("relu", &relu_shape);
+    add("roll", &roll_shape);
+    add("index_select", &index_select_shape);
+    add("native_layer_norm", &layer_norm_shape);
+    add("native_batch_norm", &batch_norm_shape);
+    add("convolution", &convolution_shape);
     return made;
   }();
 }

@@ -7,7 +7,8 @@
 
 namespace vitrine {
 
-/// How much may be made while a `ShapesOnly` lives; what goes beyond throws an `Error` of this text.
+/// How much may be made while a `ShapesOnly` lives; what goes beyond throws an `Error` of this
+/// text.
 struct ShapesLimit {
   int64_t tensors = std::numeric_limits<int64_t>::max();
   int64_t bytes = std::numeric_limits<int64_t>::max();  // that all of them would have taken
