@@ -8,9 +8,9 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

@@ -6,7 +6,7 @@
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/sentences.h"
-#include "vitrine/formats/checkpoint.h"
+#include "vitrine/weights/checkpoint.h"
 #include "vitrine/infer/generator.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"

@@ -8,10 +8,10 @@
 #include "tests/support/steps.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

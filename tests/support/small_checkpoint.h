@@ -5,9 +5,9 @@
 
 #include "vitrine/core/settings.h"
 #include "vitrine/data/parts.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::test {
 

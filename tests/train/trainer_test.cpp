@@ -6,9 +6,9 @@
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/run_result.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

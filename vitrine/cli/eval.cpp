@@ -4,7 +4,6 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/models/sparse_transformer.h"
 #include "vitrine/ops/runtime.h"
@@ -13,6 +12,7 @@
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/report.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
@@ -15,6 +14,7 @@
 #include "vitrine/train/run_result.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 

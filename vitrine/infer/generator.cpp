@@ -9,7 +9,7 @@
 #include "vitrine/core/nearest.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/core/task.h"
-#include "vitrine/formats/checkpoint.h"
+#include "vitrine/weights/checkpoint.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 

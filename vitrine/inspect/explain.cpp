@@ -4,10 +4,10 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/inspect/rollout.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

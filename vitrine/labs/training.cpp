@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::labs {
 

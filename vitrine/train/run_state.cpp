@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

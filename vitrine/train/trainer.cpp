@@ -11,11 +11,11 @@
 #include "vitrine/core/progress.h"
 #include "vitrine/core/random.h"
 #include "vitrine/data/loader.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/weight_average.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

@@ -9,11 +9,11 @@
 #include "vitrine/data/addition.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/throughput.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {

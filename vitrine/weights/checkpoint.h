@@ -8,6 +8,7 @@
 #include "vitrine/data/config.h"
 #include "vitrine/formats/safetensors.h"
 #include "vitrine/models/registry.h"
+#include "vitrine/weights/load.h"
 
 namespace vitrine {
 
@@ -25,11 +26,7 @@ struct LoadedCheckpoint {
   CheckpointInfo info;
 };
 
-/// The parameters and buffers of a model under their names.
-NamedTensors named_weights(const Model& model);
-
-/// Copies weights by name into the model. A missing, unknown or differently shaped one throws and
-/// names it, `origin` and the remedy.
+/// `load_weights` that refuses whatever does not fit.
 void set_weights(Model& model, const TensorFile& file, const std::string& origin,
                  const std::string& prefix = "");
 
