@@ -5,6 +5,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/choice.h"
+#include "vitrine/core/files.h"
 
 namespace vitrine {
 namespace {

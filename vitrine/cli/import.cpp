@@ -24,7 +24,7 @@ std::string recipe_for(const SparseTransformerConfig& config, const ModelChoice&
   Recipe recipe;
   recipe.name = file.stem().string();
   recipe.model = choice;
-  recipe.data.dataset = "cifar10_bytes";
+  recipe.data.dataset.choose("cifar10_bytes");
   recipe.data.batch = 8;
   recipe.data.validation = 0.04;  // 2,000 pictures, as in the paper
   return to_yaml(recipe);

@@ -85,6 +85,11 @@ Image centre_crop(const Image& image, int64_t size) {
   return crop(image, start(image.width), start(image.height), size, size);
 }
 
+Image resized_crop(const Image& image, const Rectangle& box, int64_t size,
+                   Interpolation interpolation) {
+  return resize(crop(image, box.left, box.top, box.width, box.height), size, size, interpolation);
+}
+
 Image flip_horizontally(const Image& image) {
   Image out(image.width, image.height, image.channels);
   for (int64_t y = 0; y < image.height; ++y)

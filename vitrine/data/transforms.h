@@ -17,10 +17,18 @@ Image resize(const Image& image, int64_t width, int64_t height, Interpolation in
 /// Resizes so that the short side is `size` and the proportions stay.
 Image resize_short_side(const Image& image, int64_t size, Interpolation interpolation);
 
+/// A rectangle of an image.
+struct Rectangle {
+  int64_t left = 0, top = 0, width = 0, height = 0;
+};
+
 /// The window with its corner at (left, top), which may lie outside.
 Image crop(const Image& image, int64_t left, int64_t top, int64_t width, int64_t height);
 /// The `size` x `size` window in the middle.
 Image centre_crop(const Image& image, int64_t size);
+/// The box, resized to `size` x `size`.
+Image resized_crop(const Image& image, const Rectangle& box, int64_t size,
+                   Interpolation interpolation);
 Image flip_horizontally(const Image& image);
 
 /// out(x, y) = in(m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]); nearest or bilinear.

@@ -36,13 +36,13 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
         "transformer, such as vit_c10_small or cct_2_3x2",
         info.model.name());
   const torch::NoGradGuard no_grad;
-  const auto x = preprocess(image, info.preprocess).unsqueeze(0);
+  const auto x = preprocess(image, *info.preprocess).unsqueeze(0);
   AttentionCapture capture;
   const auto scores = model->forward(x);
   check(!capture.layers.empty(), "explain: {} handed over no attention weights", info.model.name());
 
   Explanation result{.model = info.model.name(),
-                     .picture = seen_part(image, info.preprocess),
+                     .picture = seen_part(image, *info.preprocess),
                      .predictions = top_predictions(scores, info.classes, kPredictions)[0],
                      .class_token = grid->prefix > 0,
                      .rows = grid->rows,

@@ -34,7 +34,7 @@ void check_pictures(const ImageShape& shape, const Splits& data) {
   check(example.size(1) == shape.channels && example.size(2) == shape.image &&
             example.size(3) == shape.image,
         "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
-        "model.image={} and model.channels={}, or data.image={}",
+        "model.image={} and model.channels={}, or data.preprocess.image={}",
         shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
         example.size(2), example.size(1), shape.image);
 }
@@ -60,7 +60,7 @@ std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& da
   check(!recipe.train.recompute || model->named_children().contains("blocks"),
         "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
   check(model->task() == data.task, "train: {} does not answer what data set '{}' asks; choose {}",
-        recipe.model.name(), recipe.data.dataset, models_for(data.task));
+        recipe.model.name(), recipe.data.dataset.name(), models_for(data.task));
   make_objective(data.task, recipe.train.label_smoothing);  // throws if it smooths what it cannot
   if (const auto shape = model->image_shape())
     check_pictures(*shape, data);
