@@ -180,6 +180,9 @@ TEST(Choice, ASingleWordMeansItsName) {
   EXPECT_EQ(zoo("animal: {name: dog, legs: 3}", {"animal=bird"}).animal->count, 2);
   EXPECT_EQ(zoo("{}", {"animal=bird", "animal.wings=6"}).animal->count, 6);
   EXPECT_EQ(zoo("{}", {"animal.legs=5"}).animal->count, 5);
+  EXPECT_TRUE(test::contains(
+      test::error_of([] { zoo("{}", {"animal.wings=6", "animal=bird"}); }),
+      "'animal=bird' would undo 'animal.wings', which was given before it; give it first"));
   EXPECT_TRUE(test::contains(test::error_of([] { zoo("visitors: 3", {"visitors.many=3"}); }),
                              "'visitors.many=3': visitors is a value"));
 }

@@ -62,6 +62,12 @@ const std::map<std::string, Operation>& operations() {
          const auto width = next<int64_t>(in), height = next<int64_t>(in);
          return crop(image, left, top, width, height);
        }},
+      {"resized_crop",
+       [](const Image& image, std::istream& in) {
+         const auto left = next<int64_t>(in), top = next<int64_t>(in);
+         const auto width = next<int64_t>(in), height = next<int64_t>(in), size = next<int64_t>(in);
+         return resized_crop(image, {left, top, width, height}, size, next_mode(in));
+       }},
       {"flip_horizontally",
        [](const Image& image, std::istream&) { return flip_horizontally(image); }},
       {"rotate",

@@ -2,6 +2,7 @@
 
 #include "tests/support/errors.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/image_batches.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
@@ -56,8 +57,9 @@ TEST(WordTransformer, TheStartOfASentenceIsScoredAsInTheWhole) {
 TEST(WordTransformer, LearnsFromTheSentences) {
   torch::manual_seed(1);
   DataConfig config;
+  config.dataset.choose("sentences");
   config.validation = 0.1;
-  const auto data = sentences(config, 1);
+  const auto data = open_data(config, 1);
   WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
   const NextToken objective(/*label_smoothing=*/0);
   Optimizer optimizer({}, trainable_parameters(model));

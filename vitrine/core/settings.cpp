@@ -233,6 +233,10 @@ void Settings::override_with(const std::string& assignment) {
   auto value = load_yaml(assignment.substr(equals + 1),
                          fmt::format("command line: the value of '{}'", assignment));
   if (value.IsNull()) value = YAML::Node("");
+  for (const auto& earlier : tree_->assigned)
+    check(!earlier.starts_with(path + "."),
+          "command line: '{}' would undo '{}', which was given before it; give it first",
+          assignment, earlier);
 
   YAML::Node here = tree_->root;
   std::istringstream keys(path);

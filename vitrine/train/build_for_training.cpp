@@ -1,6 +1,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
+#include "vitrine/inspect/model_memory.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/trainer.h"
 
@@ -55,6 +56,10 @@ void check_sequences(Model& model, const Splits& data) {
 }  // namespace
 
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
+  check(recipe.data.batch <= data.train->size(),
+        "train: data.batch {} is more than the {} examples to train on; set data.batch={} at most",
+        recipe.data.batch, data.train->size(), data.train->size());
+  check_model_fits(recipe.model, /*copies=*/2);  // gradients, too
   torch::manual_seed(static_cast<uint64_t>(recipe.seed));
   auto model = recipe.model.build();
   check(!recipe.train.recompute || model->named_children().contains("blocks"),
