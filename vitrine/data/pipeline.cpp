@@ -26,10 +26,8 @@ Pipeline::Pipeline(const Preprocess& preprocess, const AugmentConfig& augment)
 void Pipeline::fit(Image& picture) const {
   const auto& p = preprocess_;
   if (picture.channels != p.channels) picture = with_channels(picture, p.channels);
-  if (std::min(picture.width, picture.height) != p.resize)
-    picture = resize_short_side(picture, p.resize, p.interpolation);
-  if (picture.width != p.image || picture.height != p.image)
-    picture = centre_crop(picture, p.image);
+  if (picture.width != p.image || picture.height != p.image || p.resize != p.image)
+    picture = resized_centre(picture, p.resize, p.image, p.interpolation);
 }
 
 void Pipeline::crop_some(Image& picture, Random& random) const {
