@@ -142,7 +142,8 @@ TEST(Settings, MarkdownListsEveryField) {
 }
 
 TEST(Settings, AKeyGivenTwiceIsNamedWithBothLines) {
-  const auto message = test::error_of([] { read("inner: {rate: 1}\nname: x\ninner: {rate: 2}\n"); });
+  const auto message =
+      test::error_of([] { read("inner: {rate: 1}\nname: x\ninner: {rate: 2}\n"); });
   EXPECT_TRUE(test::contains(message, "r.yaml:3: key 'inner' is given twice, first in line 1"));
   EXPECT_TRUE(test::contains(test::error_of([] { read("inner:\n  rate: 1\n  rate: 2\n"); }),
                              "r.yaml:3: key 'rate' is given twice, first in line 2"));
@@ -153,8 +154,8 @@ TEST(Settings, AKeyGivenTwiceIsNamedWithBothLines) {
 TEST(Settings, AKeyThatIsNoWordIsAnError) {
   EXPECT_TRUE(test::contains(test::error_of([] { read("[a, b]: 3\n"); }),
                              "r.yaml:1: a key must be a word"));
-  EXPECT_TRUE(test::contains(test::error_of([] { read("inner: {{a: 1}: 3}\n"); }),
-                             "a key must be a word"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([] { read("inner: {{a: 1}: 3}\n"); }), "a key must be a word"));
 }
 
 TEST(Settings, ATextThatNamesItselfIsRefused) {
@@ -181,7 +182,9 @@ TEST(Choice, ASingleWordMeansItsName) {
   EXPECT_EQ(zoo("{}", {"animal=bird", "animal.wings=6"}).animal->count, 6);
   EXPECT_EQ(zoo("{}", {"animal.legs=5"}).animal->count, 5);
   EXPECT_TRUE(test::contains(
-      test::error_of([] { zoo("{}", {"animal.wings=6", "animal=bird"}); }),
+      test::error_of([] {
+        zoo("{}", {"animal.wings=6", "animal=bird"});
+      }),
       "'animal=bird' would undo 'animal.wings', which was given before it; give it first"));
   EXPECT_TRUE(test::contains(test::error_of([] { zoo("visitors: 3", {"visitors.many=3"}); }),
                              "'visitors.many=3': visitors is a value"));

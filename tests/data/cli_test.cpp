@@ -34,8 +34,8 @@ TEST(DataCommand, ListsEveryDataSet) {
 }
 
 TEST(DataCommand, DescribesSplitsAndStatistics) {
-  const auto ran = run({"data", "info", "synthetic", "--json", "train=100", "classes=4",
-                        "validation=0.2"});
+  const auto ran =
+      run({"data", "info", "synthetic", "--json", "train=100", "classes=4", "validation=0.2"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto info = nlohmann::json::parse(ran.out);
   EXPECT_EQ(info["splits"]["train"]["pictures"], 80);

@@ -23,9 +23,7 @@ DataConfig config(const std::string& dataset) {
   return c;
 }
 
-std::unique_ptr<Dataset> open(const DataConfig& c, Part part) {
-  return c.dataset->open(c, part);
-}
+std::unique_ptr<Dataset> open(const DataConfig& c, Part part) { return c.dataset->open(c, part); }
 
 DataConfig folder_config(const fs::path& path) {
   DataConfig c;
@@ -254,8 +252,10 @@ TEST(ImageFolder, NamesATextFileNamedPng) {
 
 TEST(ImageFolder, AsksForTheFolderAndForASize) {
   auto c = config("folder");
-  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.dataset.path"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { preprocess_of(c); }), "set data.preprocess.image"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.dataset.path"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { preprocess_of(c); }), "set data.preprocess.image"));
   c = folder_config("/no/such");
   EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "/no/such"));
 }

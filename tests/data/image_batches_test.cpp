@@ -124,8 +124,8 @@ TEST(ImageBatches, EvaluationResizesAndThenCropsTheCentre) {
   c = resolved(c);
   const auto data = open_part(c, 0, Part::Test);
   const auto batch = open_data(c, 0).test->load({3}, -1);
-  const auto expected = crop(resize(data->get(3).image, 20, 20, Interpolation::Bilinear), 3, 3, 14,
-                             14);
+  const auto expected =
+      crop(resize(data->get(3).image, 20, 20, Interpolation::Bilinear), 3, 3, 14, 14);
   EXPECT_TRUE(torch::equal(batch.inputs[0], normalised(expected, c)));
   const auto training = open_data(c, 0).train->load({3}, 0);
   EXPECT_TRUE(torch::equal(training.inputs, open_data(c, 0).train->load({3}, -1).inputs));
@@ -277,7 +277,8 @@ TEST(DataConfig, NamesWhatIsWrong) {
   EXPECT_TRUE(test::contains(error([](auto& c) { c.validation = 1; }), "validation 1"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.augment.flip = 2; }), "flip 2"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = {0.5}; }), "mean has 1"));
-  EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = c.preprocess.std = {0.5}; }), "3 channels"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = c.preprocess.std = {0.5}; }),
+                             "3 channels"));
 }
 
 }  // namespace vitrine

@@ -179,8 +179,7 @@ TEST(Transforms, TheResizedCentreIsTheCentreOfTheResizedImage) {
 TEST(Transforms, TheCentreOfAVeryLongImageTakesLittleMemory) {
   for (const auto& [width, height] : {std::pair{65535, 1}, {1, 65535}}) {
     const PeakMemory memory;
-    const auto centre =
-        resized_centre(Image(width, height), 224, 224, Interpolation::Bicubic);
+    const auto centre = resized_centre(Image(width, height), 224, 224, Interpolation::Bicubic);
     EXPECT_EQ(centre.width, 224);
     EXPECT_LT(memory.bytes().value_or(0), 100'000'000);  // all of it would be 10 GB
   }

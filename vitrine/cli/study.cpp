@@ -87,8 +87,9 @@ Command study_command() {
                          return fmt::format("{}", fmt::join(study.parts(), ", "));
                        }))
             ->delimiter(',');
-        app.add_option("--sweeps", o->sweeps,
-                       "the folder of the study's sweep files; default recipes/NAME here or as installed");
+        app.add_option(
+            "--sweeps", o->sweeps,
+            "the folder of the study's sweep files; default recipes/NAME here or as installed");
         app.add_option("--out", o->out,
                        "where runs, figures and report.html go; default studies/NAME");
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")

@@ -48,11 +48,10 @@ class KeyCheck {
     std::map<std::string, YAML::Node> seen;
     for (const auto& item : node) {
       const auto& key = item.first;
-      check(key.IsScalar(), "{}: a key must be a word, not a list or a group",
-            place(origin_, key));
+      check(key.IsScalar(), "{}: a key must be a word, not a list or a group", place(origin_, key));
       const auto [first, is_new] = seen.emplace(key.Scalar(), key);
-      check(is_new, "{}: key '{}' is given twice, first in line {}; remove one", place(origin_, key),
-            key.Scalar(), first->second.Mark().line + 1);
+      check(is_new, "{}: key '{}' is given twice, first in line {}; remove one",
+            place(origin_, key), key.Scalar(), first->second.Mark().line + 1);
       (*this)(item.second, depth + 1);
     }
   }

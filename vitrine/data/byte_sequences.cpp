@@ -103,7 +103,8 @@ class ByteData : public DatasetOf<ByteData, ByteSettings> {
  public:
   Splits splits(const DataConfig& config, uint64_t seed) const override {
     const auto& [file, length] = settings;
-    check(!file.empty(), "bytes: no file is given; set data.dataset.file to the file to learn from");
+    check(!file.empty(),
+          "bytes: no file is given; set data.dataset.file to the file to learn from");
     const auto text = read_file(file);
     const auto size = std::ssize(text);
     const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));

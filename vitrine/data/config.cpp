@@ -21,8 +21,7 @@ void check_not_negative(const char* name, double value) {
 
 void check_statistics(const std::vector<double>& mean, const std::vector<double>& std) {
   check(mean.size() == std.size(),
-        "preprocess: mean has {} values and std {}; give both or neither", mean.size(),
-        std.size());
+        "preprocess: mean has {} values and std {}; give both or neither", mean.size(), std.size());
   for (const double s : std) check(s > 0, "preprocess: std {} is not positive", s);
 }
 

@@ -100,10 +100,8 @@ struct FolderSettings {
 class ImageFolderData : public DatasetOf<ImageFolderData, FolderSettings> {
  public:
   std::optional<ImageTraits> images() const override {
-    return ImageTraits{.side = 0,
-                       .channels = 3,
-                       .mean = {0.485, 0.456, 0.406},
-                       .std = {0.229, 0.224, 0.225}};
+    return ImageTraits{
+        .side = 0, .channels = 3, .mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}};
   }
   std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
     const auto folder = checked_folder();

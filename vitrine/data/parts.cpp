@@ -16,8 +16,8 @@ constexpr uint64_t kSplitKey = 0x73706c6974;  // apart from the keys of examples
 using Data = std::shared_ptr<const Dataset>;
 using Indices = std::vector<int64_t>;
 
-/// `total` things shared out so that each gets its quota, rounded down or up; the largest remainders
-/// are rounded up.
+/// `total` things shared out so that each gets its quota, rounded down or up; the largest
+/// remainders are rounded up.
 Indices shared_out(const std::vector<double>& quotas, int64_t total) {
   Indices counts(quotas.size()), order(quotas.size());
   const auto rest = [&](int64_t k) { return quotas[k] - static_cast<double>(counts[k]); };

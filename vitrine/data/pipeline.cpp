@@ -33,8 +33,8 @@ void Pipeline::fit(Image& picture) const {
 void Pipeline::crop_some(Image& picture, Random& random) const {
   const auto& p = preprocess_;
   if (picture.channels != p.channels) picture = with_channels(picture, p.channels);
-  const auto box = random_crop_box(picture.width, picture.height, augment_.random_resized_crop,
-                                   random);
+  const auto box =
+      random_crop_box(picture.width, picture.height, augment_.random_resized_crop, random);
   picture = resized_crop(picture, box, p.image, p.interpolation);
 }
 

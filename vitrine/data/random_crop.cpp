@@ -28,8 +28,7 @@ Rectangle random_crop_box(int64_t W, int64_t H, double smallest_area, Random& ra
     return {.left = random.below(W - width + 1), .top = top, .width = width, .height = height};
   }
   const double ratio = static_cast<double>(W) / static_cast<double>(H);
-  if (ratio < kNarrowest)
-    return middle(W, H, W, to_whole(static_cast<double>(W) / kNarrowest));
+  if (ratio < kNarrowest) return middle(W, H, W, to_whole(static_cast<double>(W) / kNarrowest));
   if (ratio > kWidest) return middle(W, H, to_whole(static_cast<double>(H) * kWidest), H);
   return middle(W, H, W, H);
 }

@@ -32,9 +32,10 @@ double machine_bytes() {
 
 void check_model_fits(const ModelChoice& choice, int64_t copies) {
   const double needed = weight_bytes(choice) * static_cast<double>(copies), has = machine_bytes();
-  check(needed <= has,
-        "model: the weights of {}{} take {:.0f} bytes, the machine has {:.0f}; choose a smaller one",
-        choice.name(), copies > 1 ? " and what training keeps beside them" : "", needed, has);
+  check(
+      needed <= has,
+      "model: the weights of {}{} take {:.0f} bytes, the machine has {:.0f}; choose a smaller one",
+      choice.name(), copies > 1 ? " and what training keeps beside them" : "", needed, has);
 }
 
 }  // namespace vitrine
