@@ -24,7 +24,7 @@ void save_byte_checkpoint(const fs::path& path, const fs::path& text) {
   Settings::from_text(
       fmt::format("{{model: {{name: sparse_c10_tiny, rows: 6, columns: 2, channels: 3, layers: 1, "
                   "dim: 8, key_width: 4, hidden: 8, pattern: {{stride: 6}}}}, data: {{dataset: "
-                  "bytes, folder: {}, length: 36, batch: 2}}}}",
+                  "{{name: bytes, file: {}, length: 36}}, batch: 2}}}}",
                   text.string()),
       "test")
       .read_into(recipe);

@@ -19,9 +19,7 @@ std::string letters(int64_t size) {
 
 DataConfig text_config(const fs::path& path) {
   DataConfig config;
-  config.dataset = "bytes";
-  config.folder = path.string();
-  config.length = 16;
+  config.dataset = read_dataset("{name: bytes, length: 16}", {"file=" + path.string()});
   config.validation = 0.1;
   return config;
 }
@@ -68,7 +66,7 @@ TEST(Bytes, RefuseAFileThatIsMissingOrTooShort) {
   const auto message_of = [](const DataConfig& config) {
     return test::error_of([&] { open_data(config, 1); });
   };
-  EXPECT_TRUE(test::contains(message_of(text_config("")), "data.folder is empty"));
+  EXPECT_TRUE(test::contains(message_of(text_config("")), "set data.dataset.file"));
   EXPECT_TRUE(test::contains(message_of(text_config(folder / "no.txt")), "no.txt"));
   write_file_atomically(folder / "t.txt", letters(100));
   const auto message = message_of(text_config(folder / "t.txt"));

@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 
 DataConfig sentence_config(double held_out) {
   DataConfig config;
-  config.dataset = "sentences";
+  config.dataset.choose("sentences");
   config.validation = held_out;
   return config;
 }
@@ -138,10 +138,10 @@ TEST(Sentences, RareWordsAreSometimesUnknownInTraining) {
 
 TEST(Sentences, AreCutToTheRecipesLength) {
   auto config = sentence_config(0.1);
-  config.length = 5;
+  config.dataset = read_dataset("{name: sentences, length: 5}");
   const auto batch = every_sentence(*open_data(config, 1).train, -1);
   EXPECT_EQ(batch.inputs.size(1), 5);
-  config.length = 100;
+  config.dataset = read_dataset("{name: sentences, length: 100}");
   EXPECT_EQ(every_sentence(*open_data(config, 1).train, -1).inputs.size(1), 16);
 }
 

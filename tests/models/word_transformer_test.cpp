@@ -4,6 +4,7 @@
 #include "tests/support/shake.h"
 #include "tests/support/steps.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/image_batches.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
@@ -72,8 +73,9 @@ TEST(WordTransformer, StepsGiveTheLogitsOfTheForwardPass) {
 TEST(WordTransformer, LearnsFromTheSentences) {
   torch::manual_seed(1);
   DataConfig config;
+  config.dataset.choose("sentences");
   config.validation = 0.1;
-  const auto data = sentences(config, 1);
+  const auto data = open_data(config, 1);
   WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
   const NextToken objective(/*label_smoothing=*/0);
   Optimizer optimizer({}, model.parameter_info());

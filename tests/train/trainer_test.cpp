@@ -50,7 +50,7 @@ std::vector<std::string> plain(std::vector<std::string> more) {
   for (const auto* o :
        {"model.dropout=0", "model.attention_dropout=0", "model.drop_path=0", "data.augment.mixup=0",
         "train.ema=0", "train.epochs=1", "train.optimizer.kind=sgd",
-        "data.synthetic.train=142"})  // leaves 128 to train with
+        "data.dataset.train=142"})  // leaves 128 to train with
     more.emplace_back(o);
   return more;
 }
@@ -156,10 +156,13 @@ TEST_F(Training, ALossThatIsNotFiniteStopsWithStepCausesAndAGoodCheckpoint) {
 TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
   EXPECT_TRUE(
       test::contains(test::error_of([&] { run({"model.classes=7"}); }), "set model.classes=4"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { run({"model.image=32"}); }), "data.image=32"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { run({"model.image=32"}); }), "data.preprocess.image=32"));
   EXPECT_TRUE(
       test::contains(test::error_of([&] { run({"model.channels=1"}); }), "model.channels=3"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { run({"data.dataset=addition"}); }),
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               run({"data.dataset=addition", "data.augment={}"});
+                             }),
                              "does not answer what data set 'addition' asks"));
 }
 
@@ -220,10 +223,11 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
 }
 
 TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
-  write_file_atomically(folder_ / "wave.yaml",
-                        "{name: wave, model: {name: wave_rnn, hidden: 16, cell: gru}, data: "
-                        "{dataset: waves, length: 10, limit: 512, batch: 64}, train: {epochs: 5, "
-                        "optimizer: {kind: adam, lr: 0.01, weight_decay: 0}}}");
+  write_file_atomically(
+      folder_ / "wave.yaml",
+      "{name: wave, model: {name: wave_rnn, hidden: 16, cell: gru}, data: "
+      "{dataset: {name: waves, length: 10}, limit: 512, batch: 64}, train: {epochs: 5, "
+      "optimizer: {kind: adam, lr: 0.01, weight_decay: 0}}}");
   const auto run = folder_ / "here";
   const auto outcome = test::run_command({"train", folder_ / "wave.yaml", "--run", run.string()});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -272,7 +276,7 @@ TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
     return outcome.err;
   };
   EXPECT_TRUE(test::contains(
-      message_of("{model: {name: wave_transformer}, data: {dataset: waves, length: 30}}"),
+      message_of("{model: {name: wave_transformer}, data: {dataset: {name: waves, length: 30}}}"),
       "a sequence of 30 values is longer than length 20; set model.length"));
   EXPECT_TRUE(test::contains(message_of("{model: {name: wave_rnn}, data: {dataset: waves}, train: "
                                         "{label_smoothing: 0.1}}"),

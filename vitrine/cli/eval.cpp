@@ -46,8 +46,8 @@ std::unique_ptr<BatchSource> open_pictures(const Recipe& recipe, const Checkpoin
   const auto data = open_part(recipe.data, seed, part);
   check(data->classes() == info.classes,
         "eval: the classes of {} are not those that the network was trained with",
-        recipe.data.dataset);
-  return std::make_unique<ImageBatches>(data, info.preprocess, AugmentConfig(), seed);
+        recipe.data.dataset.name());
+  return std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
 }
 
 std::unique_ptr<BatchSource> open_other(const Recipe& recipe, const CheckpointInfo& info,
@@ -55,7 +55,7 @@ std::unique_ptr<BatchSource> open_other(const Recipe& recipe, const CheckpointIn
   auto splits = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   check(splits.classes == info.classes,
         "eval: the words of {} are not those that the network was trained with",
-        recipe.data.dataset);
+        recipe.data.dataset.name());
   return std::move(splits.get(part));
 }
 
@@ -121,7 +121,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
                                 *objective);
   if (o.json) {
     ordered_json json = {{"model", o.model},
-                         {"dataset", recipe.data.dataset},
+                         {"dataset", recipe.data.dataset.name()},
                          {"split", part_name(part)},
                          {"examples", batches->size()}};
     for (const auto& [name, score] : scores) json[name] = score;
@@ -134,7 +134,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
     return 0;
   }
   streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, batches->size(),
-                             part_name(part), recipe.data.dataset, table_of(scores));
+                             part_name(part), recipe.data.dataset.name(), table_of(scores));
   if (has_classes) streams.out << '\n' << classification_report(matrix);
   if (bits) streams.out << '\n' << bits_table(*bits);
   return 0;

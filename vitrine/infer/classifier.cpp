@@ -52,7 +52,7 @@ std::vector<std::vector<Prediction>> Classifier::classify_batch(const std::vecto
   const torch::InferenceMode no_gradients;
   const auto& [model, info] = loaded_->checkpoint;
   std::vector<torch::Tensor> inputs;
-  for (const auto& image : images) inputs.push_back(preprocess(image, info.preprocess));
+  for (const auto& image : images) inputs.push_back(preprocess(image, *info.preprocess));
   const auto scores = model->forward(torch::stack(inputs).to(loaded_->device));  // (B, N)
   return top_predictions(scores, info.classes, k);
 }

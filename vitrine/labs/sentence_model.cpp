@@ -6,6 +6,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/image_batches.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/training.h"
@@ -23,8 +24,8 @@ Recipe sentence_recipe(const LabOptions& options) {
   recipe.name = "sentences";
   recipe.seed = static_cast<int64_t>(options.seed);
   recipe.model = ModelChoice("word_transformer");
-  recipe.data.dataset = "sentences";
-  recipe.data.length = kMostWords + 1;  // and the start
+  recipe.data.dataset = read_dataset(
+      fmt::format("{{name: sentences, length: {}}}", kMostWords + 1));  // and the start
   recipe.data.batch = 32;
   recipe.train.epochs = options.smoke ? 1 : 15;
   recipe.train.optimizer.lr = 3e-3;
@@ -88,7 +89,7 @@ void check_sentence(const std::string& sentence) {
 
 SentenceModel::SentenceModel(const LabOptions& options) {
   const auto recipe = sentence_recipe(options);
-  const auto data = sentences(recipe.data, options.seed);
+  const auto data = open_data(recipe.data, options.seed);
   untrained_ = build_sentence_model(recipe);
   trained_ = build_sentence_model(recipe);  // the same weights, by the recipe's seed
   held_out_ = part_sentences(*data.test);

@@ -1,6 +1,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
+#include "vitrine/inspect/model_memory.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/trainer.h"
 
@@ -34,7 +35,7 @@ void check_pictures(const ImageShape& shape, const Splits& data) {
   check(example.size(1) == shape.channels && example.size(2) == shape.image &&
             example.size(3) == shape.image,
         "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
-        "model.image={} and model.channels={}, or data.image={}",
+        "model.image={} and model.channels={}, or data.preprocess.image={}",
         shape.channels, shape.image, shape.image, example.size(1), example.size(2), example.size(3),
         example.size(2), example.size(1), shape.image);
 }
@@ -55,12 +56,16 @@ void check_sequences(Model& model, const Splits& data) {
 }  // namespace
 
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
+  check(recipe.data.batch <= data.train->size(),
+        "train: data.batch {} is more than the {} examples to train on; set data.batch={} at most",
+        recipe.data.batch, data.train->size(), data.train->size());
+  check_model_fits(recipe.model, /*copies=*/2);  // gradients, too
   torch::manual_seed(static_cast<uint64_t>(recipe.seed));
   auto model = recipe.model.build();
   check(!recipe.train.recompute || !model->blocks_in_order().empty(),
         "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
   check(model->task() == data.task, "train: {} does not answer what data set '{}' asks; choose {}",
-        recipe.model.name(), recipe.data.dataset, models_for(data.task));
+        recipe.model.name(), recipe.data.dataset.name(), models_for(data.task));
   make_objective(data.task, recipe.train.label_smoothing);  // throws if it smooths what it cannot
   if (const auto shape = model->image_shape())
     check_pictures(*shape, data);

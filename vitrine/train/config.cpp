@@ -46,7 +46,7 @@ void TrainConfig::validate() const {
 void Recipe::visit(Fields& f) {
   f("name", name, "the run folder's name");
   f("seed", seed, "decides all randomness");
-  f.group("model", model, "the network");
+  f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
   f.group("train", train, "how it learns");
 }

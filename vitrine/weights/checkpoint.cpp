@@ -32,11 +32,11 @@ void save_checkpoint(const fs::path& path, const Model& model, const CheckpointI
   file.tensors = named_weights(model);
   file.metadata = {{"format", "vitrine"},
                    {"model", to_yaml(info.model)},
-                   {"preprocess", to_yaml(info.preprocess)},
                    {"classes", nlohmann::json(info.classes).dump()},
                    {"recipe", info.recipe},
                    {"epoch", std::to_string(info.epoch)},
                    {"step", std::to_string(info.step)}};
+  if (info.preprocess) file.metadata["preprocess"] = to_yaml(*info.preprocess);
   save_safetensors(path, file);
 }
 
@@ -66,7 +66,6 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   };
   LoadedCheckpoint loaded;
   read("model", loaded.info.model);
-  read("preprocess", loaded.info.preprocess);
   loaded.info.recipe = required(file, "recipe", path);
   try {
     loaded.info.classes = nlohmann::json::parse(required(file, "classes", path));
@@ -78,6 +77,7 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   }
   check_weights(*model_without_memory(loaded.info.model, file, path.string()), file, path.string());
   loaded.model = loaded.info.model.build();
+  if (loaded.model->image_shape()) read("preprocess", loaded.info.preprocess.emplace());
   set_weights(*loaded.model, file, path.string());
   loaded.model->eval();
   return loaded;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace vitrine {
 /// What a checkpoint says about its weights, so that a path alone is enough to use them.
 struct CheckpointInfo {
   ModelChoice model{};
-  Preprocess preprocess{};
+  std::optional<Preprocess> preprocess{};  // of models that take images
   std::vector<std::string> classes{};
   std::string recipe{};  // the run's recipe as YAML
   int64_t epoch = 0, step = 0;

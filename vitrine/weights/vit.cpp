@@ -9,7 +9,7 @@
 namespace vitrine {
 namespace {
 
-constexpr const char* kPositions = "positions.pos_embed";
+constexpr const char* kPositions = "pos_embed";
 constexpr int64_t kHeadDim = 64;  // of every published ViT but ViT-H
 
 const std::vector<Placeholder> kWeightAndBias = {

@@ -21,7 +21,7 @@ namespace {
 /// The digits of all pairs, in their order: (10000, 4).
 torch::Tensor all_digits() {
   DataConfig config;
-  config.dataset = "addition";
+  config.dataset.choose("addition");
   const auto splits = open_data(config, /*seed=*/0);
   std::vector<int64_t> all(kAdditionPairs);
   std::iota(all.begin(), all.end(), 0);
