@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,19 @@ class BatchSource {
   virtual Batch load(const std::vector<int64_t>& indices, int64_t epoch) const = 0;
 };
 
+/// How the bytes of an image follow each other in a sequence: row by row, pixel by pixel, the
+/// channels of a pixel together.
+struct ImageLayout {
+  int64_t rows = 0, columns = 0, channels = 0;
+};
+
 /// The three parts of a data set, as a recipe splits it.
 struct Splits {
   Task task = Task::Classes;
-  std::unique_ptr<BatchSource> train, validation, test;
-  std::vector<std::string> classes{};  // with Task::Classes; with Task::NextToken the words
+  std::unique_ptr<BatchSource> train{}, validation{}, test{};
+  std::vector<std::string> classes{};         // with Task::NextToken the words; empty for bytes
+  int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
+  std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
 
   std::unique_ptr<BatchSource>& get(Part part) {
     return part == Part::Train ? train : part == Part::Validation ? validation : test;

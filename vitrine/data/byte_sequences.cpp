@@ -80,7 +80,9 @@ Splits open_cifar10_bytes(const DataConfig& config, uint64_t seed) {
   pictures.mean = pictures.std = {};  // bytes stay as they are
   const auto parts = open_parts(pictures, seed);
   Splits splits;
-  splits.task = Task::NextByte;
+  splits.task = Task::NextToken;
+  splits.vocabulary = kByteValues;
+  splits.image_layout = ImageLayout{kCifar10Side, kCifar10Side, 3};
   splits.train = std::make_unique<ImageBytes>(parts.train);
   splits.validation = std::make_unique<ImageBytes>(parts.validation);
   splits.test = std::make_unique<ImageBytes>(parts.test);
@@ -100,7 +102,8 @@ Splits open_bytes(const DataConfig& config, uint64_t seed) {
     return std::make_unique<TextBytes>(text.substr(first, count), config.length, seed);
   };
   Splits splits;
-  splits.task = Task::NextByte;
+  splits.task = Task::NextToken;
+  splits.vocabulary = kByteValues;
   const auto most = config.limit > 0 ? config.limit * config.length : size;
   splits.train = part(0, std::min(size - 2 * share, most));
   splits.validation = part(size - 2 * share, share);

@@ -59,7 +59,7 @@ class SparseTransformer : public Model {
   explicit SparseTransformer(const SparseTransformerConfig& c);
   torch::Tensor forward(const torch::Tensor& bytes) override;
   torch::Tensor example_input(int64_t batch) const override;
-  Task task() const override { return Task::NextByte; }
+  Task task() const override { return Task::NextToken; }
   /// Interleaved (B, T, ...) in the order in which the model takes the bytes, and back.
   torch::Tensor ordered(const torch::Tensor& x) const;
   torch::Tensor interleaved(const torch::Tensor& x) const;
