@@ -298,12 +298,14 @@ class Training {
 
   void write_step_line(double examples_per_second, double waited_share) {
     MetricsLine line{"step", position_.epoch + 1, position_.step, unix_time()};
-    line.values = {{"loss", loss_},
-                   {"gradient_norm", gradient_norm_},
-                   {"learning_rate", rate_},
-                   {"seconds", position_.seconds},
-                   {"examples_per_second", examples_per_second},
-                   {"waited_share", waited_share}};
+    line.values = {{kLossName, loss_}};
+    for (auto& derived : objective_.derived_metrics(loss_))
+      line.values.push_back(std::move(derived));
+    line.values.insert(line.values.end(), {{"gradient_norm", gradient_norm_},
+                                           {"learning_rate", rate_},
+                                           {"seconds", position_.seconds},
+                                           {"examples_per_second", examples_per_second},
+                                           {"waited_share", waited_share}});
     metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
   }
