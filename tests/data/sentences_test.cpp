@@ -78,6 +78,7 @@ TEST(Sentences, AreShortAndEveryWordOccursThreeTimes) {
 TEST(Sentences, AskForTheNextWordOfEach) {
   const auto splits = open_data(sentence_config(0.1), 1);
   EXPECT_EQ(splits.task, Task::NextToken);
+  EXPECT_EQ(splits.vocabulary, std::ssize(splits.classes));
   EXPECT_EQ(splits.classes, sentence_vocabulary().words());
   const auto [inputs, targets] = every_sentence(*splits.test, /*epoch=*/-1);
   EXPECT_TRUE(inputs.select(1, 0).eq(Vocabulary::kStart).all().item<bool>());
