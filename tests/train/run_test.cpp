@@ -85,7 +85,6 @@ TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
 
 TEST_F(Running, SaysOneLinePerEpochAndMarksTheBest) {
   const auto outcome = run({"train.epochs=4"}, "run");
-  const auto epochs = messages_with("epoch ");
   int64_t marked = 0;
   for (int64_t epoch = 1; epoch <= 4; ++epoch) {
     const auto lines = messages_with(fmt::format("epoch {}/4: train accuracy ", epoch));
