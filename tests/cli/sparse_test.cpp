@@ -58,22 +58,17 @@ TEST(ImportCommand, LeavesNothingBehindWhereItFails) {
                              "-o tiny.npz does not end in .safetensors"));
 }
 
-TEST(EvalCommand, TellsBitsPerDimOfChannelsAndRows) {
+TEST(EvalCommand, TellsBitsPerDimOfBytes) {
   test::TemporaryFolder folder;
   const auto path = (folder / "bytes.safetensors").string();
   save_byte_checkpoint(path, folder / "text");
   // The last layer of a new model is zero: every byte costs 8 bits.
   const auto text = test::run_command({"eval", path});
   EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_TRUE(test::contains(text.out, "bits per dim by channel\n    R 8.0000    G 8.0000"));
-  EXPECT_TRUE(test::contains(text.out,
-                             "bits per dim by row of the picture\n    0 8.0000    2 8.0000    4 "
-                             "8.0000\n    1 8.0000    3 8.0000    5 8.0000\n"));
+  EXPECT_TRUE(test::contains(text.out, "bits_per_dim  8.0000"));
+  EXPECT_EQ(text.out.find("by channel"), std::string::npos);  // a text is no image
   const auto json = nlohmann::json::parse(test::run_command({"eval", path, "--json"}).out);
-  ASSERT_EQ(json["channels"].size(), 3);
-  ASSERT_EQ(json["rows"].size(), 6);
-  EXPECT_NEAR(json["channels"][2], 8, 1e-5);
-  EXPECT_NEAR(json["rows"][5], 8, 1e-5);
+  EXPECT_NEAR(json["bits_per_dim"], 8, 1e-5);
 }
 
 }  // namespace vitrine

@@ -31,7 +31,10 @@ TEST(Bytes, OfAFileAreCutInThreeParts) {
   const auto text = letters(1000);
   write_file_atomically(folder / "t.txt", text);
   const auto data = open_data(text_config(folder / "t.txt"), /*seed=*/1);
-  EXPECT_EQ(data.task, Task::NextByte);
+  EXPECT_EQ(data.task, Task::NextToken);
+  EXPECT_EQ(data.vocabulary, 256);
+  EXPECT_TRUE(data.classes.empty());
+  EXPECT_FALSE(data.image_layout.has_value());
   EXPECT_EQ(data.train->size(), 50);
   EXPECT_EQ(data.validation->size(), 6);
   EXPECT_EQ(data.test->size(), 6);

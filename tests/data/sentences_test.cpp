@@ -98,11 +98,12 @@ TEST(Sentences, AreShortAndEveryWordOccursThreeTimes) {
 TEST(Sentences, AskForTheNextWordOfEach) {
   const auto splits = open_data(sentence_config(0.1), 1);
   EXPECT_EQ(splits.task, Task::NextToken);
+  EXPECT_EQ(splits.vocabulary, std::ssize(splits.classes));
   EXPECT_EQ(splits.classes, sentence_vocabulary().words());
   const auto [inputs, targets] = every_sentence(*splits.test, /*epoch=*/-1);
   EXPECT_TRUE(inputs.select(1, 0).eq(Vocabulary::kStart).all().item<bool>());
   for (int64_t i = 0; i < inputs.size(0); ++i) {
-    const auto length = targets[i].ne(kNotCounted).sum().item<int64_t>();
+    const auto length = targets[i].ne(kIgnoreIndex).sum().item<int64_t>();
     EXPECT_TRUE(targets[i].slice(0, 0, length - 1).equal(inputs[i].slice(0, 1, length)));
     EXPECT_EQ(targets[i][length - 1].item<int64_t>(), Vocabulary::kEnd);
   }

@@ -114,9 +114,10 @@ TEST(SparseTransformer, StopsAtTheEndOfTheSequence) {
 TEST(SparseTransformer, StartsByFindingAllBytesEquallyLikely) {
   SparseTransformer model(small_config());
   const auto bytes = model.example_input(3);
-  const auto loss = NextByte(0).loss(model.forward(bytes), bytes).item<double>();
+  const auto objective = make_objective({.task = model.task()}, /*label_smoothing=*/0);
+  const auto loss = objective->loss(model, {bytes, bytes}).loss.item<double>();
   EXPECT_NEAR(loss, std::log(256.0), 1e-5);
-  EXPECT_NEAR(NextByte(0).derived(loss)[0].second, 8, 1e-5);
+  EXPECT_NEAR(objective->derived_metrics(loss)[0].second, 8, 1e-5);
 }
 
 TEST(SparseTransformer, StartsWithThePapersSpreads) {
@@ -165,7 +166,7 @@ TEST(SparseTransformer, RecomputesTheSameGradients) {
     model->recompute_blocks = recompute;
     model->zero_grad();
     torch::manual_seed(5);
-    NextByte(0).loss(model->forward(bytes), bytes).backward();
+    make_objective({.task = model->task()}, 0)->loss(*model, {bytes, bytes}).loss.backward();
     std::vector<torch::Tensor> all;
     for (const auto& p : model->parameters()) all.push_back(p.grad().clone());
     return all;

@@ -77,13 +77,13 @@ TEST(WordTransformer, LearnsFromTheSentences) {
   config.validation = 0.1;
   const auto data = open_data(config, 1);
   WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
-  const NextToken objective(/*label_smoothing=*/0);
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
   Optimizer optimizer({}, model.parameter_info());
   const auto loss_on = [&](const BatchSource& source, int64_t first, int64_t count) {
     std::vector<int64_t> rows(count);
     for (auto& row : rows) row = first++ % source.size();
     const auto batch = source.load(rows, /*epoch=*/-1);
-    return objective.loss(model.forward(batch.inputs), batch.targets);
+    return objective->loss(model, batch).loss;
   };
   const auto held_out = data.validation->size();
   const auto before = loss_on(*data.validation, 0, held_out).item<double>();

@@ -77,7 +77,9 @@ class Cifar10Bytes : public DatasetOf<Cifar10Bytes> {
     images.dataset.choose("cifar10");
     const auto parts = open_parts(images, seed);
     Splits splits;
-    splits.task = Task::NextByte;
+    splits.task = Task::NextToken;
+    splits.vocabulary = kByteValues;
+    splits.image_layout = ImageLayout{kCifar10Side, kCifar10Side, 3};
     splits.train = std::make_unique<ImageBytes>(parts.train);
     splits.validation = std::make_unique<ImageBytes>(parts.validation);
     splits.test = std::make_unique<ImageBytes>(parts.test);
@@ -116,7 +118,8 @@ class ByteData : public DatasetOf<ByteData, ByteSettings> {
       return std::make_unique<TextBytes>(text.substr(first, count), length, seed);
     };
     Splits splits;
-    splits.task = Task::NextByte;
+    splits.task = Task::NextToken;
+    splits.vocabulary = kByteValues;
     const auto most = config.limit > 0 ? config.limit * length : size;
     splits.train = part(0, std::min(size - 2 * share, most));
     splits.validation = part(size - 2 * share, share);

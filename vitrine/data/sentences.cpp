@@ -44,7 +44,7 @@ SentenceTable sentence_table(int64_t longest) {
   T = std::min(T, static_cast<size_t>(longest));
   const auto N = static_cast<int64_t>(rows.size()), columns = static_cast<int64_t>(T);
   SentenceTable table{torch::full({N, columns}, Vocabulary::kEnd, torch::kLong),
-                      torch::full({N, columns}, kNotCounted, torch::kLong),
+                      torch::full({N, columns}, kIgnoreIndex, torch::kLong),
                       {}};
   auto* input = table.inputs.data_ptr<int64_t>();
   auto* target = table.targets.data_ptr<int64_t>();
@@ -142,6 +142,7 @@ Splits sentences(const SentenceSettings& settings, const DataConfig& config, uin
   splits.validation = part(order.begin(), order.begin() + held_out);
   splits.test = part(order.begin() + held_out, first);
   splits.classes = sentence_vocabulary().words();
+  splits.vocabulary = sentence_vocabulary().size();
   return splits;
 }
 

@@ -2,8 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <cmath>
-
 #include "vitrine/core/error.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/image_batches.h"
@@ -18,6 +16,8 @@
 
 namespace vitrine::labs {
 namespace {
+
+constexpr auto kPerplexity = "perplexity";
 
 Recipe sentence_recipe(const LabOptions& options) {
   Recipe recipe;
@@ -51,7 +51,7 @@ std::vector<std::string> part_sentences(const BatchSource& part) {
   std::vector<std::string> sentences;
   for (int64_t i = 0; i < inputs.size(0); ++i) {
     std::string sentence;
-    for (int64_t t = 1; t < inputs.size(1) && targets[i][t] != kNotCounted; ++t)
+    for (int64_t t = 1; t < inputs.size(1) && targets[i][t] != kIgnoreIndex; ++t)
       sentence += (t > 1 ? " " : "") + sentence_vocabulary().word(inputs[i][t]);
     sentences.push_back(std::move(sentence));
   }
@@ -93,15 +93,15 @@ SentenceModel::SentenceModel(const LabOptions& options) {
   untrained_ = build_sentence_model(recipe);
   trained_ = build_sentence_model(recipe);  // the same weights, by the recipe's seed
   held_out_ = part_sentences(*data.test);
-  const auto objective = make_objective(data.task, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
   const auto before = evaluate(*untrained_, *data.test, *objective, {.label = "test"});
   const auto run = train_in_lab(recipe, trained_, data, options.folder / "runs" / "sentences");
   training_ = {.sentences = data.train->size(),
                .vocabulary = sentence_vocabulary().size(),
                .parameters = parameter_count(*trained_),
-               .seconds = run.seconds,
-               .untrained_perplexity = std::exp(before.loss()),
-               .perplexity = std::exp(run.test)};
+               .seconds = run.outcome.seconds,
+               .untrained_perplexity = value_of(before.metrics, kPerplexity),
+               .perplexity = value_of(run.outcome.test, kPerplexity)};
 }
 
 SentenceAttention SentenceModel::read(const std::string& sentence) const {

@@ -7,17 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "vitrine/core/image.h"
 #include "vitrine/nn/block.h"
 
 namespace vitrine {
-
-/// An image as a sequence of bytes: row by row, pixel by pixel, channel by channel.
-struct ImageLayout {
-  int64_t rows = 0, columns = 0, channels = 0;
-
-  int64_t length() const { return rows * columns * channels; }
-  bool operator==(const ImageLayout&) const = default;
-};
 
 /// What a decoder keeps of the sequences that are being generated.
 class DecoderState {

@@ -63,7 +63,7 @@ class SparseTransformer : public Model, public BlockDecoder {
   torch::Tensor logits(const torch::Tensor& features) override;
   BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
-  Task task() const override { return Task::NextByte; }
+  Task task() const override { return Task::NextToken; }
   /// Interleaved (B, T, ...) in the order in which the model takes the bytes, and back.
   torch::Tensor ordered(const torch::Tensor& x) const;
   torch::Tensor interleaved(const torch::Tensor& x) const;

@@ -50,7 +50,7 @@ std::vector<AttentionMap> maps_of(const std::vector<torch::Tensor>& layers,
 
 }  // namespace
 
-TrainedAdder load_adder(const PointResult& point, const RunResult& run) {
+TrainedAdder load_adder(const PointResult& point, const SweepRun& run) {
   const torch::InferenceMode no_gradients;
   const auto model = load_model(run.folder);
   const auto digits = all_digits();
@@ -64,9 +64,9 @@ TrainedAdder load_adder(const PointResult& point, const RunResult& run) {
           .answers = {.name = run.folder.filename().string(), .sums = {sum, sum + sums.numel()}},
           .metrics = RunFolder::open(run.folder).metrics(),
           .predict_milliseconds = measured.milliseconds,
-          .train_seconds = run.seconds,
-          .bytes = run.bytes,
-          .parameters = run.parameters};
+          .train_seconds = run.outcome->seconds,
+          .bytes = run.outcome->checkpoint_bytes,
+          .parameters = run.outcome->parameters};
 }
 
 AttentionStudy study_attention(const fs::path& run) {
