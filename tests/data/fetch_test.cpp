@@ -6,6 +6,7 @@
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/cifar10.h"
+#include "vitrine/data/config.h"
 #include "vitrine/data/process.h"
 
 namespace vitrine {

@@ -187,8 +187,8 @@ TEST(AdditionReport, NamesWhatIsMissingAndInventsNothing) {
   write_addition_report(study, folder.path());
   EXPECT_EQ(names_in(folder / "figures", ".png"),
             (std::set<std::string>{"errors_cnn", "deviations_box"}));
-  EXPECT_TRUE(
-      test::contains(read_file(folder / "figures" / "errors_cnn.svg"), "no error in 10,000 pairs"));
+  EXPECT_TRUE(test::contains(read_file(folder / "figures" / "errors_cnn.svg"),
+                             "no wrong answer in 10,000 pairs"));
 
   const auto page = read_file(folder / "report.html");
   for (const auto* part :

@@ -11,6 +11,7 @@
 #include "vitrine/models/word_transformer.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/parameter_count.h"
+#include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/objective.h"
 
