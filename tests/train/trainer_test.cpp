@@ -243,6 +243,8 @@ TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
   EXPECT_EQ(lines.back().value("mse"), result.test_value());
   EXPECT_TRUE(test::contains(read_file(run / "model_summary.txt"), "GRU"));
   EXPECT_GT(fs::file_size(run / "curves.svg"), 0u);
+  const auto metadata = read_safetensors_metadata(run / "checkpoints/best.safetensors");
+  EXPECT_FALSE(metadata.contains("preprocess"));  // there are no images
   const auto scored = test::run_command({"eval", run.string(), "--json"});
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
   EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));

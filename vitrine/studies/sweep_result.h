@@ -47,13 +47,13 @@ struct SweepResult {
 };
 
 /// A number that a run came to.
-using Figure = std::function<double(const RunOutcome&)>;
+using RunFigure = std::function<double(const RunOutcome&)>;
 double test_figure(const RunOutcome& outcome);        // the selection metric on the test split
 double validation_figure(const RunOutcome& outcome);  // the same on the validation split
 double test_loss_figure(const RunOutcome& outcome);
 double seconds_figure(const RunOutcome& outcome);  // of training
 
 /// Over the runs that did not fail.
-Spread spread(const PointResult& point, const Figure& figure);
+Spread spread(const PointResult& point, const RunFigure& figure);
 
 }  // namespace vitrine

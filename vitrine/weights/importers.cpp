@@ -61,9 +61,8 @@ std::vector<std::string> numbered_classes(int64_t classes) {
 const Registry<Importer>& importers() {
   static const auto registry = [] {
     Registry<Importer> r("source of weights");
-    r.add("timm_vit", timm_vit());
-    r.add("hugging_face_vit", hugging_face_vit());
-    r.add("openai_sparse", openai_sparse());
+    for (const auto& family : {vit_importers(), openai_sparse_importers()})
+      for (const auto& [name, importer] : family) r.add(name, importer);
     return r;
   }();
   return registry;

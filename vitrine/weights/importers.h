@@ -32,7 +32,7 @@ struct Importer {
   std::string untold{};  // what the file does not say and the user should check
 };
 
-/// Every source the tools can take weights from. Adding one ends with one line in importers.cpp.
+/// Every source the tools can take weights from, family by family.
 const Registry<Importer>& importers();
 
 /// A file of a known source as a model of ours.

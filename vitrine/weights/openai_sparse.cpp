@@ -79,10 +79,10 @@ ModelDescription describe_openai_sparse(const MappedFile& file) {
 
 }  // namespace
 
-Importer openai_sparse() {
-  return {.map = openai_sparse_names(),
-          .describe = describe_openai_sparse,
-          .untold = "heads, pattern and order of the bytes"};
+std::vector<NamedImporter> openai_sparse_importers() {
+  return {{"openai_sparse", Importer{.map = openai_sparse_names(),
+                                     .describe = describe_openai_sparse,
+                                     .untold = "heads, pattern and order of the bytes"}}};
 }
 
 }  // namespace vitrine

@@ -88,12 +88,6 @@ ModelDescription describe_vit(const MappedFile& file, double norm_eps) {
                        fmt::format("norm_eps={}", norm_eps)}};
 }
 
-ModelDescription describe_timm_vit(const MappedFile& file) { return describe_vit(file, 1e-6); }
-
-ModelDescription describe_hugging_face_vit(const MappedFile& file) {
-  return describe_vit(file, 1e-12);
-}
-
 /// The middle of an image whose short side is resized first, scaled to [-1, 1].
 Preprocess centre_crop(const ImageShape& shape, int64_t resize, Interpolation interpolation) {
   const std::vector<double> half(static_cast<size_t>(shape.channels), 0.5);
@@ -118,20 +112,24 @@ Preprocess hugging_face_preprocess(const ImageShape& shape) {
 
 }  // namespace
 
-Importer timm_vit() {
-  return {.map = timm_vit_names(),
-          .describe = describe_timm_vit,
-          .preprocess = timm_preprocess,
-          .positions = PositionResize::BicubicAntialias,
-          .untold = "heads and the names of the classes"};
-}
-
-Importer hugging_face_vit() {
-  return {.map = hugging_face_vit_names(),
-          .describe = describe_hugging_face_vit,
-          .preprocess = hugging_face_preprocess,
-          .positions = PositionResize::Bicubic,
-          .untold = "heads and the names of the classes"};
+std::vector<NamedImporter> vit_importers() {
+  const std::string untold = "heads and the names of the classes";
+  return {
+      {"timm_vit",
+       Importer{
+           .map = timm_vit_names(),
+           .describe = [](const MappedFile& file) { return describe_vit(file, /*norm_eps=*/1e-6); },
+           .preprocess = timm_preprocess,
+           .positions = PositionResize::BicubicAntialias,
+           .untold = untold}},
+      {"hugging_face_vit",
+       Importer{.map = hugging_face_vit_names(),
+                .describe =
+                    [](const MappedFile& file) { return describe_vit(file, /*norm_eps=*/1e-12); },
+                .preprocess = hugging_face_preprocess,
+                .positions = PositionResize::Bicubic,
+                .untold = untold}},
+  };
 }
 
 }  // namespace vitrine

@@ -48,7 +48,7 @@ double setting_number(const SweepPoint& point, const std::string& key) {
   return *number;
 }
 
-std::optional<Spread> measured(const PointResult& point, const Figure& figure) {
+std::optional<Spread> measured(const PointResult& point, const RunFigure& figure) {
   const auto result = spread(point, figure);
   if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
   return result;

@@ -12,7 +12,7 @@ namespace vitrine {
 double setting_number(const SweepPoint& point, const std::string& key);
 
 /// `spread` of the point; absent if all its runs failed or one left no number.
-std::optional<Spread> measured(const PointResult& point, const Figure& figure);
+std::optional<Spread> measured(const PointResult& point, const RunFigure& figure);
 
 /// What the study varies: "embed 128, layers 2, channels 64, lr 0.008".
 std::string settings_text(const std::vector<Setting>& settings);

@@ -25,7 +25,7 @@ struct Line {
 
 /// One of the three measured things.
 struct Quantity {
-  Figure figure;
+  RunFigure figure;
   std::string label;
   double factor;
   int64_t color;
