@@ -67,7 +67,7 @@ torch::Tensor WordTransformer::logits(const torch::Tensor& features) {
 
 BlockDecoder::Parts WordTransformer::parts() const {
   return {.embedding = embedding,
-          .positions = positions->table(),
+          .positions = position_table(),
           .blocks = blocks,
           .logits = [head = head, norm = norm](const torch::Tensor& x) mutable {
             return head(layer_norm(x, norm));
