@@ -69,7 +69,7 @@ TEST_P(VitNames, AccountsForEveryTensor) {
   EXPECT_EQ(std::ssize(account.notes), std::ssize(file.tensors));
   EXPECT_EQ(account.count(Fate::Loaded) + account.count(Fate::Converted), std::ssize(file.tensors));
   for (const auto& [name, value] : file.tensors)
-    EXPECT_TRUE(test::contains(account.lines(), name + " "));
+    EXPECT_TRUE(test::contains(account.lines(), "  " + name));
   EXPECT_TRUE(test::contains(account.summary(), fmt::format("{} tensors: ", file.tensors.size())));
 }
 
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, VitNames,
                                          Case{"hugging_face_vit",
                                               "vit.encoder.layer.1.attention.attention.key.weight",
                                               1e-12}),
-                         [](const auto& info) { return info.param.source; });
+                         [](const auto& test) { return test.param.source; });
 
 }  // namespace
 

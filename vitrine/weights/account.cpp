@@ -41,10 +41,11 @@ std::string Account::lines() const {
   for (const auto& note : notes) width = std::max(width, note.theirs.size());
   std::string text;
   for (const auto& note : notes) {
-    auto line = fmt::format("{:<9}  {:<{}}", fate_name(note.fate), note.theirs, width);
-    if (!note.ours.empty() && note.ours != note.theirs) line += "  -> " + note.ours;
-    if (!note.detail.empty()) line += "  (" + note.detail + ")";
-    text += line + "\n";
+    std::string more;
+    if (!note.ours.empty() && note.ours != note.theirs) more += "  -> " + note.ours;
+    if (!note.detail.empty()) more += "  (" + note.detail + ")";
+    const auto padded = more.empty() ? 0 : width;
+    text += fmt::format("{:<9}  {:<{}}{}\n", fate_name(note.fate), note.theirs, padded, more);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "vitrine/core/error.h"
@@ -30,6 +31,21 @@ const char* resize_name(PositionResize how) {
       break;
   }
   return "";
+}
+
+/// The side of a square grid of so many tokens; 0 if there is none.
+int64_t square_side(int64_t tokens) {
+  const auto side = std::llround(std::sqrt(static_cast<double>(std::max<int64_t>(tokens, 0))));
+  return side * side == tokens ? side : 0;
+}
+
+/// The rows before the grid (class token and the like) of two tables of positions: the fewest with
+/// which both hold square grids; nothing if there are none.
+std::optional<int64_t> common_prefix(int64_t one, int64_t other) {
+  constexpr int64_t kMost = 16;
+  for (int64_t prefix = 0; prefix <= kMost; ++prefix)
+    if (square_side(one - prefix) > 0 && square_side(other - prefix) > 0) return prefix;
+  return std::nullopt;
 }
 
 /// What goes where, found before anything is copied.
@@ -83,9 +99,10 @@ class LoadPlan {
       copies_.emplace_back(weight, found->second);
       note(there, name, Fate::Loaded, "");
     } else if (is_resizable(weight, found->second)) {
-      const auto grid = *model_.token_grid();
-      copies_.emplace_back(weight, resized_positions(found->second, grid.prefix, grid.rows,
-                                                     grid.columns, policy_.positions));
+      const auto prefix = *common_prefix(found->second.size(1), weight.size(1));
+      const auto side = square_side(weight.size(1) - prefix);
+      copies_.emplace_back(weight,
+                           resized_positions(found->second, prefix, side, side, policy_.positions));
       note(there, name, Fate::Resized,
            fmt::format("{} -> {}, {}", shape_text(found->second), shape_text(weight),
                        resize_name(policy_.positions)));
@@ -101,9 +118,9 @@ class LoadPlan {
 
   /// Whether the weight is the model's table of positions and differs in their number alone.
   bool is_resizable(const torch::Tensor& weight, const torch::Tensor& stored) const {
-    return policy_.positions != PositionResize::None && model_.token_grid() &&
-           weight.is_same(model_.position_table()) && stored.dim() == 3 && stored.size(0) == 1 &&
-           stored.size(2) == weight.size(2);
+    return policy_.positions != PositionResize::None && weight.is_same(model_.position_table()) &&
+           stored.dim() == 3 && stored.size(0) == 1 && stored.size(2) == weight.size(2) &&
+           common_prefix(stored.size(1), weight.size(1));
   }
 
   void refuse_unknown(const std::string& name) {
@@ -155,8 +172,8 @@ torch::Tensor resized_positions(const torch::Tensor& table, int64_t prefix, int6
   check(table.dim() == 3 && table.size(0) == 1 && table.size(1) > prefix,
         "positions: a table of {} has no grid behind {} rows", shape_text(table), prefix);
   const int64_t tokens = table.size(1) - prefix;
-  const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
-  check(side * side == tokens,
+  const auto side = square_side(tokens);
+  check(side > 0,
         "positions: a table of {} holds {} positions behind {} rows, which are no square grid",
         shape_text(table), tokens, prefix);
   const auto grid = table.narrow(1, prefix, tokens)

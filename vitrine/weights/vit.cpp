@@ -72,11 +72,20 @@ int64_t grid_side(const std::vector<int64_t>& positions, const std::string& orig
   return side;
 }
 
+/// The registered ViT of this embedding dimension.
+std::string variant_of(int64_t dim) {
+  constexpr std::pair<int64_t, const char*> kVariants[] = {
+      {192, "vit_ti16"}, {384, "vit_s16"}, {1024, "vit_l16"}};
+  for (const auto& [known, name] : kVariants)
+    if (known == dim) return name;
+  return "vit_b16";
+}
+
 ModelDescription describe_vit(const MappedFile& file, double norm_eps) {
   const auto projection = file.our_shape("patch_embed.proj.weight", 4);  // (C, channels, P, P)
   const auto side = grid_side(file.our_shape(kPositions, 3), file.origin());
   const auto dim = projection[0], patch = projection[3];
-  return {.model = "vit_b16",
+  return {.model = variant_of(dim),
           .sizes = {{"patch", patch},
                     {"channels", projection[1]},
                     {"dim", dim},
