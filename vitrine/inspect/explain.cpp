@@ -7,6 +7,7 @@
 #include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/inspect/rollout.h"
+#include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
 
 namespace vitrine {
