@@ -14,9 +14,9 @@ constexpr int64_t kBatch = 128;
 
 void prepare(benchmark::State& state, const AugmentConfig& augment, int64_t image = 0) {
   DataConfig config;
-  config.dataset = "synthetic";  // the size of CIFAR-10's pictures
+  config.dataset.choose("synthetic");  // the size of CIFAR-10's images
   config.augment = augment;
-  config.image = image;
+  config.preprocess.image = image;
   const auto train = open_data(config, 0).train;
   std::vector<int64_t> indices(kBatch);
   std::iota(indices.begin(), indices.end(), 0);

@@ -56,7 +56,7 @@ TEST_F(BadInput, AnEmptyClassFolderIsRefused) {
   make_folder(folder_ / "pictures/cat");
   make_folder(folder_ / "pictures/dog");
   const auto message =
-      error_of({"data", "info", "folder", "folder=" + (folder_ / "pictures").string(), "image=32"});
+      error_of({"data", "info", "folder", "path=" + (folder_ / "pictures").string()});
   EXPECT_TRUE(test::contains(message, "cat"));
 }
 

@@ -53,22 +53,6 @@ TEST(Sweeps, EveryOneReadsAndSetsKeysThatItsRecipeHas) {
   EXPECT_EQ(count, 2 * std::ssize(addition_parts()));
 }
 
-TEST(Recipes, EveryKeyIsDocumented) {
-  const auto page = read_file(VITRINE_SOURCE_DIR "/docs/recipes.md");
-  for (const auto& model : models().names()) {
-    Recipe recipe;
-    recipe.model.choose(model);
-    const auto table = to_markdown(recipe);
-    std::istringstream rows(table);
-    for (std::string row; std::getline(rows, row);) {
-      if (!row.starts_with("| `")) continue;
-      const auto key = row.substr(2, row.find('`', 3) - 1);  // with its backticks
-      const bool is_group = table.find(key.substr(0, key.size() - 1) + ".") != std::string::npos;
-      EXPECT_TRUE(is_group || test::contains(page, key)) << model << " " << key;
-    }
-  }
-}
-
 TEST(Bench, PrintsTimesAndTheMachinesLimit) {
   for (const auto* kind : {"train", "infer"}) {
     const auto outcome = test::run_command({"bench", kind, "--model", "cct_2_3x2", "--batch", "2",

@@ -8,9 +8,9 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -24,7 +24,7 @@ void save_byte_checkpoint(const fs::path& path, const fs::path& text) {
   Settings::from_text(
       fmt::format("{{model: {{name: sparse_c10_tiny, rows: 6, columns: 2, channels: 3, layers: 1, "
                   "dim: 8, key_width: 4, hidden: 8, pattern: {{stride: 6}}}}, data: {{dataset: "
-                  "bytes, folder: {}, length: 36, batch: 2}}}}",
+                  "{{name: bytes, file: {}, length: 36}}, batch: 2}}}}",
                   text.string()),
       "test")
       .read_into(recipe);
@@ -58,22 +58,17 @@ TEST(ImportCommand, LeavesNothingBehindWhereItFails) {
                              "-o tiny.npz does not end in .safetensors"));
 }
 
-TEST(EvalCommand, TellsBitsPerDimOfChannelsAndRows) {
+TEST(EvalCommand, TellsBitsPerDimOfBytes) {
   test::TemporaryFolder folder;
   const auto path = (folder / "bytes.safetensors").string();
   save_byte_checkpoint(path, folder / "text");
   // The last layer of a new model is zero: every byte costs 8 bits.
   const auto text = test::run_command({"eval", path});
   EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_TRUE(test::contains(text.out, "bits per dim by channel\n    R 8.0000    G 8.0000"));
-  EXPECT_TRUE(test::contains(text.out,
-                             "bits per dim by row of the picture\n    0 8.0000    2 8.0000    4 "
-                             "8.0000\n    1 8.0000    3 8.0000    5 8.0000\n"));
+  EXPECT_TRUE(test::contains(text.out, "bits_per_dim  8.0000"));
+  EXPECT_EQ(text.out.find("by channel"), std::string::npos);  // a text is no image
   const auto json = nlohmann::json::parse(test::run_command({"eval", path, "--json"}).out);
-  ASSERT_EQ(json["channels"].size(), 3);
-  ASSERT_EQ(json["rows"].size(), 6);
-  EXPECT_NEAR(json["channels"][2], 8, 1e-5);
-  EXPECT_NEAR(json["rows"][5], 8, 1e-5);
+  EXPECT_NEAR(json["bits_per_dim"], 8, 1e-5);
 }
 
 }  // namespace vitrine

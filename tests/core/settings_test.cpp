@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "vitrine/core/choice.h"
+#include "vitrine/core/files.h"
 
 namespace vitrine {
 namespace {
@@ -34,6 +37,44 @@ struct Outer {
     f.group("inner", inner, "more");
   }
 };
+
+/// A dog or a bird: each has a setting of its own.
+struct Animal {
+  static constexpr const char *kKey = "animal", *kList = "animals";
+  static std::unique_ptr<Animal> make(const std::string& name) {
+    check(name == "dog" || name == "bird", "animal '{}' is not known", name);
+    return std::make_unique<Animal>(Animal{.setting = name == "dog" ? "legs" : "wings"});
+  }
+  std::unique_ptr<Animal> clone() const { return std::make_unique<Animal>(*this); }
+  void visit(Fields& f) { f(setting, count, "how many"); }
+
+  std::string setting;
+  int64_t count = 2;
+};
+
+struct Zoo {
+  Choice<Animal> animal{"dog"};
+  std::string place;
+  int64_t visitors = 1;
+
+  void visit(Fields& f) {
+    f.choice("animal", animal, "who lives there");
+    f.path("place", place, "a folder");
+    f("visitors", visitors, "how many");
+  }
+};
+
+template <typename Config>
+Config filled(Settings settings, const std::vector<std::string>& overrides = {}) {
+  for (const auto& o : overrides) settings.override_with(o);
+  Config config;
+  settings.read_into(config);
+  return config;
+}
+
+Zoo zoo(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return filled<Zoo>(Settings::from_text(text, "zoo.yaml"), overrides);
+}
 
 Outer read(const std::string& text, const std::vector<std::string>& overrides = {}) {
   auto settings = Settings::from_text(text, "r.yaml");
@@ -98,6 +139,66 @@ TEST(Settings, MarkdownListsEveryField) {
   const auto text = to_markdown(Outer{});
   EXPECT_TRUE(test::contains(text, "| `inner.rate` | `0.1` | learning rate |"));
   EXPECT_TRUE(test::contains(text, "colour (red, green)"));
+}
+
+TEST(Settings, AKeyGivenTwiceIsNamedWithBothLines) {
+  const auto message =
+      test::error_of([] { read("inner: {rate: 1}\nname: x\ninner: {rate: 2}\n"); });
+  EXPECT_TRUE(test::contains(message, "r.yaml:3: key 'inner' is given twice, first in line 1"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read("inner:\n  rate: 1\n  rate: 2\n"); }),
+                             "r.yaml:3: key 'rate' is given twice, first in line 2"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read("", {"inner={rate: 1, rate: 2}"}); }),
+                             "key 'rate' is given twice"));
+}
+
+TEST(Settings, AKeyThatIsNoWordIsAnError) {
+  EXPECT_TRUE(test::contains(test::error_of([] { read("[a, b]: 3\n"); }),
+                             "r.yaml:1: a key must be a word"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([] { read("inner: {{a: 1}: 3}\n"); }), "a key must be a word"));
+}
+
+TEST(Settings, ATextThatNamesItselfIsRefused) {
+  EXPECT_TRUE(test::contains(test::error_of([] { read("inner: &a [*a]\n"); }), "too deeply"));
+}
+
+TEST(Choice, IsANameWithTheSettingsOfWhatItNames) {
+  EXPECT_EQ(zoo("{}").animal.name(), "dog");
+  const auto bird = zoo("animal: {name: bird, wings: 4}").animal;
+  EXPECT_EQ(bird.name(), "bird");
+  EXPECT_EQ(bird->count, 4);
+  auto copy = bird;
+  EXPECT_EQ(to_yaml(copy), "name: bird\nwings: 4\n");
+  EXPECT_TRUE(test::contains(test::error_of([] { zoo("animal: {name: bird, legs: 4}"); }),
+                             "zoo.yaml:1: unknown key 'animal.legs'"));
+  EXPECT_TRUE(test::contains(test::error_of([] { zoo("animal: cat"); }), "'cat' is not known"));
+  EXPECT_EQ(read_choice<Choice<Animal>>("name: dog", {"legs=3"}, "test")->count, 3);
+}
+
+TEST(Choice, ASingleWordMeansItsName) {
+  EXPECT_EQ(zoo("animal: bird").animal.name(), "bird");
+  EXPECT_EQ(zoo("animal: bird", {"animal.wings=6"}).animal->count, 6);
+  EXPECT_EQ(zoo("animal: {name: dog, legs: 3}", {"animal=bird"}).animal->count, 2);
+  EXPECT_EQ(zoo("{}", {"animal=bird", "animal.wings=6"}).animal->count, 6);
+  EXPECT_EQ(zoo("{}", {"animal.legs=5"}).animal->count, 5);
+  EXPECT_TRUE(test::contains(
+      test::error_of([] {
+        zoo("{}", {"animal.wings=6", "animal=bird"});
+      }),
+      "'animal=bird' would undo 'animal.wings', which was given before it; give it first"));
+  EXPECT_TRUE(test::contains(test::error_of([] { zoo("visitors: 3", {"visitors.many=3"}); }),
+                             "'visitors.many=3': visitors is a value"));
+}
+
+TEST(Settings, APathLiesRelativeToItsFileAndAnOverrideToTheWorkingDirectory) {
+  const test::TemporaryFolder folder;
+  write_file_atomically(folder / "zoo.yaml", "place: sub/../here\n");
+  const auto file = [&] { return Settings::from_file((folder / "zoo.yaml").string()); };
+  EXPECT_EQ(filled<Zoo>(file()).place, (folder / "here").string());
+  EXPECT_EQ(filled<Zoo>(file(), {"place=there"}).place, fs::current_path() / "there");
+  EXPECT_EQ(filled<Zoo>(file(), {"place=/there"}).place, "/there");
+  EXPECT_EQ(filled<Zoo>(file(), {"place="}).place, "");
+  EXPECT_EQ(zoo("place: there").place, fs::current_path() / "there");
 }
 
 }  // namespace vitrine

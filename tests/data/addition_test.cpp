@@ -15,7 +15,7 @@ namespace {
 
 DataConfig held_out_config(double held_out) {
   DataConfig c;
-  c.dataset = "addition";
+  c.dataset.choose("addition");
   c.validation = held_out;
   return c;
 }

@@ -19,9 +19,7 @@ std::string letters(int64_t size) {
 
 DataConfig text_config(const fs::path& path) {
   DataConfig config;
-  config.dataset = "bytes";
-  config.folder = path.string();
-  config.length = 16;
+  config.dataset = read_dataset("{name: bytes, length: 16}", {"file=" + path.string()});
   config.validation = 0.1;
   return config;
 }
@@ -33,7 +31,10 @@ TEST(Bytes, OfAFileAreCutInThreeParts) {
   const auto text = letters(1000);
   write_file_atomically(folder / "t.txt", text);
   const auto data = open_data(text_config(folder / "t.txt"), /*seed=*/1);
-  EXPECT_EQ(data.task, Task::NextByte);
+  EXPECT_EQ(data.task, Task::NextToken);
+  EXPECT_EQ(data.vocabulary, 256);
+  EXPECT_TRUE(data.classes.empty());
+  EXPECT_FALSE(data.image_layout.has_value());
   EXPECT_EQ(data.train->size(), 50);
   EXPECT_EQ(data.validation->size(), 6);
   EXPECT_EQ(data.test->size(), 6);
@@ -68,7 +69,7 @@ TEST(Bytes, RefuseAFileThatIsMissingOrTooShort) {
   const auto message_of = [](const DataConfig& config) {
     return test::error_of([&] { open_data(config, 1); });
   };
-  EXPECT_TRUE(test::contains(message_of(text_config("")), "data.folder is empty"));
+  EXPECT_TRUE(test::contains(message_of(text_config("")), "set data.dataset.file"));
   EXPECT_TRUE(test::contains(message_of(text_config(folder / "no.txt")), "no.txt"));
   write_file_atomically(folder / "t.txt", letters(100));
   const auto message = message_of(text_config(folder / "t.txt"));

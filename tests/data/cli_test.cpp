@@ -34,8 +34,8 @@ TEST(DataCommand, ListsEveryDataSet) {
 }
 
 TEST(DataCommand, DescribesSplitsAndStatistics) {
-  const auto ran = run({"data", "info", "synthetic", "--json", "synthetic.train=100",
-                        "synthetic.classes=4", "validation=0.2"});
+  const auto ran =
+      run({"data", "info", "synthetic", "--json", "train=100", "classes=4", "validation=0.2"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto info = nlohmann::json::parse(ran.out);
   EXPECT_EQ(info["splits"]["train"]["pictures"], 80);
@@ -55,7 +55,7 @@ TEST(DataCommand, ShowsPicturesOfAnySizeOnOneSheet) {
       write_png(folder.path() / "in" / name / fmt::format("{}.png", i), Image(20, 30 + i));
   }
   const auto sheet = folder / "sheet.png";
-  const auto ran = run({"data", "show", "folder", "folder=" + (folder / "in").string(), "-n", "6",
+  const auto ran = run({"data", "show", "folder", "path=" + (folder / "in").string(), "-n", "6",
                         "--out", sheet.string()});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_GT(read_image(sheet).width, 200);
@@ -70,6 +70,11 @@ TEST(DataCommand, FailsWithTheRemedy) {
   EXPECT_EQ(run({"data"}).code, 2);
   EXPECT_EQ(run({"data", "info"}).code, 2);
   EXPECT_TRUE(test::contains(run({"data", "info", "synthetic", "validaton=1"}).err, "validation"));
+  for (const std::string prefix : {"data.", "data.dataset.", "dataset.", "synthetic."})
+    EXPECT_TRUE(test::contains(run({"data", "info", "synthetic", prefix + "train=9"}).err,
+                               "write train=9 here, not " + prefix + "train=9"));
+  EXPECT_TRUE(
+      test::contains(run({"data", "info", "folder", "folder=x"}).err, "known here: path, valid"));
   EXPECT_TRUE(
       test::contains(run({"data", "show", "synthetic", "--split", "dev"}).err, "split 'dev'"));
 }

@@ -3,11 +3,13 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/core/random.h"
 #include "vitrine/data/checksum.h"
 #include "vitrine/data/parts.h"
 #include "vitrine/data/registry.h"
@@ -17,12 +19,16 @@ namespace {
 
 DataConfig config(const std::string& dataset) {
   DataConfig c;
-  c.dataset = dataset;
+  c.dataset.choose(dataset);
   return c;
 }
 
-std::unique_ptr<Dataset> open(const DataConfig& c, Part part) {
-  return datasets().get(c.dataset).open(c, part);
+std::unique_ptr<Dataset> open(const DataConfig& c, Part part) { return c.dataset->open(c, part); }
+
+DataConfig folder_config(const fs::path& path) {
+  DataConfig c;
+  c.dataset = read_dataset("name: folder", {"path=" + path.string()});
+  return c;
 }
 
 void paint(const fs::path& path, uint8_t value, int64_t width = 6) {
@@ -51,8 +57,8 @@ TEST(Synthetic, IsTheSameEveryTimeAndDiffersBetweenParts) {
 }
 
 TEST(Synthetic, ClassesCanBeToldApartByTheNearestMean) {
-  auto c = config("synthetic");
-  c.synthetic.image = 8;
+  DataConfig c;
+  c.dataset = read_dataset("{name: synthetic, image: 8}");
   const auto train = open(c, Part::Train), test = open(c, Part::Test);
   std::vector<std::array<double, 3>> means(10);
   const auto colour = [](const Image& image) {
@@ -115,8 +121,7 @@ TEST(ImageFolder, ReadsOneFolderPerClassInSortedOrder) {
   paint(folder / "dog/a.PNG", 2);
   paint(folder / "cat/z.png", 1, /*width=*/9);
   write_file_atomically(folder / "dog/readme.txt", "not a picture");
-  auto c = config("folder");
-  c.folder = folder.path();
+  auto c = folder_config(folder.path());
   const auto data = open(c, Part::Train);
   EXPECT_EQ(data->classes(), (std::vector<std::string>{"cat", "dog"}));
   ASSERT_EQ(data->size(), 3);
@@ -131,8 +136,7 @@ TEST(ImageFolder, KnowsTrainValAndTest) {
   test::TemporaryFolder folder;
   for (const char* part : {"train", "val", "test"})
     for (const char* name : {"cat", "dog"}) paint(folder.path() / part / name / "a.png", part[1]);
-  auto c = config("folder");
-  c.folder = folder.path();
+  auto c = folder_config(folder.path());
   EXPECT_EQ(open(c, Part::Train)->get(1).image.pixels[0], 'r');
   EXPECT_EQ(open(c, Part::Validation)->get(1).image.pixels[0], 'a');
   EXPECT_EQ(open(c, Part::Test)->get(1).image.pixels[0], 'e');
@@ -144,8 +148,7 @@ TEST(ImageFolder, RefusesAnEmptyClassFolder) {
   test::TemporaryFolder folder;
   paint(folder / "cat/a.png", 1);
   make_folder(folder / "dog");
-  auto c = config("folder");
-  c.folder = folder.path();
+  auto c = folder_config(folder.path());
   const auto message = test::error_of([&] { open(c, Part::Train); });
   EXPECT_TRUE(test::contains(message, "dog holds no .jpg, .png or .webp files"));
 }
@@ -156,21 +159,84 @@ TEST(ImageFolder, RefusesToKeepBackMoreThanThereIs) {
     paint(folder / ("cat/" + std::string(name) + ".png"), 1);
     paint(folder / ("dog/" + std::string(name) + ".png"), 2);
   }
-  auto c = config("folder");
-  c.folder = folder.path();
-  c.image = 8;
+  auto c = folder_config(folder.path());
+  c.preprocess.image = 8;
   c.validation = 0.6;  // for validation and for test: more than all
   EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(c, 1); }), "leaves none to train on"));
   c.validation = 0.3;
   EXPECT_EQ(open_parts(c, 1).train->size(), 4);
 }
 
+TEST(ImageFolder, EveryClassKeepsItsShareInEachPart) {
+  test::TemporaryFolder folder;
+  const auto fill = [&](const std::string& name, int count) {
+    for (int i = 0; i < count; ++i) paint(folder / fmt::format("{}/{}.png", name, i), 1);
+  };
+  fill("ant", 10);
+  fill("bee", 40);
+  fill("cat", 100);
+  fill("dog", 2);
+  const auto c = folder_config(folder.path());
+  const auto counts = [](const Dataset& part) {
+    std::vector<int64_t> counts(4);
+    for (int64_t i = 0; i < part.size(); ++i) ++counts[part.label(i)];
+    return counts;
+  };
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    testing::internal::CaptureStderr();
+    const auto parts = open_parts(c, seed);
+    const auto notes = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(counts(*parts.validation), (std::vector<int64_t>{1, 4, 10, 0}));
+    EXPECT_EQ(counts(*parts.test), (std::vector<int64_t>{1, 4, 10, 0}));
+    EXPECT_EQ(counts(*parts.train), (std::vector<int64_t>{8, 32, 80, 2}));
+    EXPECT_TRUE(test::contains(notes, "note: too few images to keep one for validation: dog"));
+    EXPECT_TRUE(test::contains(notes, "note: too few images to keep one for test: dog"));
+  }
+}
+
+TEST(ImageFolder, WhatOnePartLostByRoundingTheOtherGets) {
+  test::TemporaryFolder folder;
+  for (const char* name : {"a", "b", "c", "d"})
+    for (int i = 0; i < 5; ++i) paint(folder / fmt::format("{}/{}.png", name, i), 1);
+  const auto parts = open_parts(folder_config(folder.path()), 1);  // half an image of each class
+  ASSERT_EQ(parts.validation->size(), 2);
+  ASSERT_EQ(parts.test->size(), 2);
+  std::set<int64_t> labels;
+  for (const auto* part : {&parts.validation, &parts.test})
+    for (int64_t i = 0; i < 2; ++i) labels.insert((*part)->label(i));
+  EXPECT_EQ(labels.size(), 4);
+}
+
+TEST(ImageFolder, SaysThatAShareOfTooFewImagesIsNone) {
+  test::TemporaryFolder folder;
+  paint(folder / "cat/a.png", 1);
+  paint(folder / "dog/a.png", 2);
+  auto c = folder_config(folder.path());
+  EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(c, 1); }),
+                             "data.validation=0.1 of 2 images is less than one"));
+  c.validation = 0;
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { open_parts(c, 1); }), "no test images; set data.val"));
+}
+
+TEST(Parts, TheCutOfABalancedSetIsTheSeedsPermutation) {
+  DataConfig c;
+  c.dataset = read_dataset("{name: synthetic, train: 50, image: 4}");
+  const auto whole = open(c, Part::Train);
+  const auto order = permutation(50, Random{7, 0x73706c6974});
+  const auto parts = open_parts(c, 7);
+  ASSERT_EQ(parts.validation->size(), 5);
+  for (int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(parts.validation->get(i).image.pixels, whole->get(order[i]).image.pixels);
+  for (int64_t i = 0; i < 45; ++i)
+    EXPECT_EQ(parts.train->get(i).image.pixels, whole->get(order[5 + i]).image.pixels);
+}
+
 TEST(ImageFolder, RefusesAClassNameThatIsNotUtf8) {
   test::TemporaryFolder folder;
   paint(folder / "cat/a.png", 1);
   paint(folder / "\xff\xfe/a.png", 1);
-  auto c = config("folder");
-  c.folder = folder.path();
+  auto c = folder_config(folder.path());
   EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "UTF-8"));
 }
 
@@ -179,17 +245,18 @@ TEST(ImageFolder, NamesATextFileNamedPng) {
   paint(folder / "cat/a.png", 1);
   make_folder(folder / "dog");
   write_file_atomically(folder / "dog/fake.png", "text");
-  auto c = config("folder");
-  c.folder = folder.path();
+  auto c = folder_config(folder.path());
   const auto data = open(c, Part::Train);
   EXPECT_TRUE(test::contains(test::error_of([&] { data->get(1); }), "dog/fake.png: not a JPEG"));
 }
 
 TEST(ImageFolder, AsksForTheFolderAndForASize) {
   auto c = config("folder");
-  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.folder"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { preprocess_of(c); }), "set data.image"));
-  c.folder = "/no/such";
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.dataset.path"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { preprocess_of(c); }), "set data.preprocess.image"));
+  c = folder_config("/no/such");
   EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "/no/such"));
 }
 

@@ -6,6 +6,7 @@
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/cifar10.h"
+#include "vitrine/data/config.h"
 #include "vitrine/data/process.h"
 
 namespace vitrine {
@@ -26,7 +27,7 @@ void with_variable(const char* name, const std::string& value, F&& body) {
 std::string open_error(const fs::path& root) {
   DataConfig c;
   c.root = root;
-  return test::error_of([&] { datasets().get("cifar10").open(c, Part::Test); });
+  return test::error_of([&] { c.dataset->open(c, Part::Test); });
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <set>
 
 #include "tests/support/errors.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/data/random_crop.h"
 #include "vitrine/data/registry.h"
 
 namespace vitrine {
@@ -15,8 +17,7 @@ namespace {
 
 DataConfig small() {
   DataConfig c;
-  c.dataset = "synthetic";
-  c.synthetic = {.train = 60, .test = 20, .image = 16, .classes = 4};
+  c.dataset = read_dataset("{name: synthetic, train: 60, test: 20, image: 16, classes: 4}");
   return c;
 }
 
@@ -34,7 +35,7 @@ torch::Tensor normalised(const Image& image, const DataConfig& c) {
   const auto column = [](const std::vector<double>& v) {
     return torch::tensor(v, torch::kFloat).reshape({-1, 1, 1});
   };
-  return (x - column(c.mean)) / column(c.std);
+  return (x - column(c.preprocess.mean)) / column(c.preprocess.std);
 }
 
 }  // namespace
@@ -111,9 +112,88 @@ TEST(ImageBatches, MixedTargetsAreSharesThatSumToOne) {
 
 TEST(ImageBatches, ResizesToTheAskedSize) {
   auto c = small();
-  c.image = 24;
+  c.preprocess.image = 24;
   EXPECT_EQ(open_data(c, 0).train->load({0}, 0).inputs.sizes(),
             (std::vector<int64_t>{1, 3, 24, 24}));
+}
+
+TEST(ImageBatches, EvaluationResizesAndThenCropsTheCentre) {
+  auto c = small();
+  c.preprocess.image = 14;
+  c.preprocess.resize = 20;
+  c = resolved(c);
+  const auto data = open_part(c, 0, Part::Test);
+  const auto batch = open_data(c, 0).test->load({3}, -1);
+  const auto expected =
+      crop(resize(data->get(3).image, 20, 20, Interpolation::Bilinear), 3, 3, 14, 14);
+  EXPECT_TRUE(torch::equal(batch.inputs[0], normalised(expected, c)));
+  const auto training = open_data(c, 0).train->load({3}, 0);
+  EXPECT_TRUE(torch::equal(training.inputs, open_data(c, 0).train->load({3}, -1).inputs));
+  c.preprocess.resize = 10;
+  EXPECT_TRUE(test::contains(test::error_of([&] { c.validate(); }), "resize 10 is less than"));
+}
+
+TEST(ImageBatches, ARandomResizedCropReplacesResizeAndCropInTraining) {
+  auto c = small();
+  c.preprocess.image = 12;
+  c.preprocess.resize = 14;
+  c.augment.random_resized_crop = 0.3;
+  c.augment.flip = 0.5;
+  c = resolved(c);
+  const auto data = open_part(c, 7, Part::Train);
+  const auto batch = open_data(c, 7).train->load(first(20), 5);
+  for (int64_t i = 0; i < 20; ++i) {
+    Random random{7, 5, static_cast<uint64_t>(i)};
+    const auto box = random_crop_box(16, 16, 0.3, random);
+    auto image = resized_crop(data->get(i).image, box, 12, Interpolation::Bilinear);
+    if (random.chance(0.5)) image = flip_horizontally(image);
+    ASSERT_TRUE(torch::equal(batch.inputs[i], normalised(image, c))) << "example " << i;
+  }
+  EXPECT_FALSE(torch::equal(batch.inputs, open_data(c, 7).train->load(first(20), 6).inputs));
+  EXPECT_EQ(open_data(c, 7).test->load({0}, -1).inputs.size(2), 12);
+}
+
+TEST(RandomCropBox, HasTorchvisionsDistributionOfAreasAndProportions) {
+  Random random{1};
+  constexpr int kBoxes = 20000;
+  constexpr int64_t kSide = 1000;
+  double area = 0, log_ratio = 0, log_ratio_square = 0, left = 0, small_boxes = 0;
+  for (int i = 0; i < kBoxes; ++i) {
+    const auto box = random_crop_box(kSide, kSide, 0.08, random);
+    ASSERT_GE(box.left, 0);
+    ASSERT_GE(box.top, 0);
+    ASSERT_LE(box.left + box.width, kSide);
+    ASSERT_LE(box.top + box.height, kSide);
+    const double share = static_cast<double>(box.width * box.height) / (kSide * kSide);
+    const double ratio = static_cast<double>(box.width) / static_cast<double>(box.height);
+    EXPECT_GE(share, 0.079);
+    EXPECT_GE(ratio, 0.745);
+    EXPECT_LE(ratio, 1.345);
+    area += share / kBoxes;
+    small_boxes += static_cast<double>(share < 0.31) / kBoxes;
+    log_ratio += std::log(ratio) / kBoxes;
+    log_ratio_square += std::log(ratio) * std::log(ratio) / kBoxes;
+    if (box.width < kSide) left += static_cast<double>(box.left) / (kSide - box.width) / kBoxes;
+  }
+  // The means of 200,000 boxes of torchvision 0.14; large boxes that do not fit are drawn again.
+  EXPECT_NEAR(area, 0.4783, 0.005);
+  EXPECT_NEAR(small_boxes, 0.2908, 0.01);
+  EXPECT_NEAR(log_ratio, 0, 0.005);
+  EXPECT_NEAR(log_ratio_square, 0.02533, 0.001);
+  EXPECT_NEAR(left, 0.5, 0.01);
+}
+
+TEST(RandomCropBox, TakesTheMiddleOfVeryLongImages) {
+  Random random{1};
+  const auto wide = random_crop_box(3000, 2, 1, random);
+  EXPECT_EQ(wide.height, 2);
+  EXPECT_EQ(wide.width, 3);
+  EXPECT_EQ(wide.left, (3000 - 3) / 2);
+  const auto high = random_crop_box(3, 900, 1, random);
+  EXPECT_EQ(high.width, 3);
+  EXPECT_EQ(high.height, 4);
+  const auto dot = random_crop_box(1, 1, 0.08, random);
+  EXPECT_EQ(dot.width * dot.height, 1);
 }
 
 TEST(OpenData, KeepsAShareOfTrainingForValidationBySeed) {
@@ -169,7 +249,7 @@ TEST(Preprocess, ConvertsBetweenGreyAndColour) {
 }
 
 TEST(Preprocess, SurvivesAsText) {
-  const auto written = to_yaml(preprocess_of(small()));
+  const auto written = to_yaml(preprocess_of(small()).value());
   Preprocess read;
   Settings::from_text(written, "test").read_into(read);
   EXPECT_EQ(to_yaml(read), written);
@@ -177,7 +257,7 @@ TEST(Preprocess, SurvivesAsText) {
 
 TEST(DataConfig, SurvivesAsTextAndResolvesTheStatistics) {
   const auto c = resolved(DataConfig{});
-  EXPECT_EQ(c.mean.size(), 3);
+  EXPECT_EQ(c.preprocess.mean.size(), 3);
   DataConfig read;
   Settings::from_text(to_yaml(c), "test").read_into(read);
   EXPECT_EQ(to_yaml(read), to_yaml(c));
@@ -186,16 +266,19 @@ TEST(DataConfig, SurvivesAsTextAndResolvesTheStatistics) {
 TEST(DataConfig, NamesWhatIsWrong) {
   const auto error = [](auto change) {
     DataConfig c;
-    change(c);
-    return test::error_of([&] { c.validate(); });
+    return test::error_of([&] {
+      change(c);
+      c.validate();
+    });
   };
   EXPECT_TRUE(
-      test::contains(error([](auto& c) { c.dataset = "cifar"; }), "did you mean 'cifar10'"));
+      test::contains(error([](auto& c) { c.dataset.choose("cifar"); }), "did you mean 'cifar10'"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.batch = 0; }), "batch 0"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.validation = 1; }), "validation 1"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.augment.flip = 2; }), "flip 2"));
-  EXPECT_TRUE(test::contains(error([](auto& c) { c.mean = {0.5}; }), "mean has 1"));
-  EXPECT_TRUE(test::contains(error([](auto& c) { c.mean = c.std = {0.5}; }), "3 channels"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = {0.5}; }), "mean has 1"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = c.preprocess.std = {0.5}; }),
+                             "3 channels"));
 }
 
 }  // namespace vitrine

@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 
 DataConfig sentence_config(double held_out) {
   DataConfig config;
-  config.dataset = "sentences";
+  config.dataset.choose("sentences");
   config.validation = held_out;
   return config;
 }
@@ -45,6 +45,26 @@ TEST(Vocabulary, SplitsWordsAndPunctuation) {
   EXPECT_EQ(Vocabulary::split("  고양이가  매트 위에 앉았다!"),
             (Words{"고양이가", "매트", "위에", "앉았다", "!"}));
   EXPECT_EQ(Vocabulary::split(""), Words());
+}
+
+TEST(Vocabulary, JoinsWordsAndPunctuation) {
+  for (const auto* sentence : {"the cat (a black one) sat, didn't it?", "고양이가 앉았다!", ""})
+    EXPECT_EQ(Vocabulary::join(Vocabulary::split(sentence)), sentence);
+}
+
+TEST(Vocabulary, ComesBackFromItsWords) {
+  const Vocabulary vocabulary({"The cat sat."});
+  const auto again = Vocabulary::from_words(vocabulary.words());
+  EXPECT_EQ(again.words(), vocabulary.words());
+  EXPECT_EQ(again.id("sat"), vocabulary.id("sat"));
+  EXPECT_TRUE(test::contains(test::error_of([] {
+                               Vocabulary::from_words({"cat", "dog"});
+                             }),
+                             "do not begin with <unknown>, <start>, <end>"));
+  auto twice = vocabulary.words();
+  twice.push_back("cat");
+  EXPECT_TRUE(test::contains(test::error_of([&] { Vocabulary::from_words(twice); }),
+                             "the word 'cat' occurs twice"));
 }
 
 TEST(Vocabulary, NumbersWordsAndKnowsWhatItDoesNotKnow) {
@@ -78,11 +98,12 @@ TEST(Sentences, AreShortAndEveryWordOccursThreeTimes) {
 TEST(Sentences, AskForTheNextWordOfEach) {
   const auto splits = open_data(sentence_config(0.1), 1);
   EXPECT_EQ(splits.task, Task::NextToken);
+  EXPECT_EQ(splits.vocabulary, std::ssize(splits.classes));
   EXPECT_EQ(splits.classes, sentence_vocabulary().words());
   const auto [inputs, targets] = every_sentence(*splits.test, /*epoch=*/-1);
   EXPECT_TRUE(inputs.select(1, 0).eq(Vocabulary::kStart).all().item<bool>());
   for (int64_t i = 0; i < inputs.size(0); ++i) {
-    const auto length = targets[i].ne(kNotCounted).sum().item<int64_t>();
+    const auto length = targets[i].ne(kIgnoreIndex).sum().item<int64_t>();
     EXPECT_TRUE(targets[i].slice(0, 0, length - 1).equal(inputs[i].slice(0, 1, length)));
     EXPECT_EQ(targets[i][length - 1].item<int64_t>(), Vocabulary::kEnd);
   }
@@ -118,10 +139,10 @@ TEST(Sentences, RareWordsAreSometimesUnknownInTraining) {
 
 TEST(Sentences, AreCutToTheRecipesLength) {
   auto config = sentence_config(0.1);
-  config.length = 5;
+  config.dataset = read_dataset("{name: sentences, length: 5}");
   const auto batch = every_sentence(*open_data(config, 1).train, -1);
   EXPECT_EQ(batch.inputs.size(1), 5);
-  config.length = 100;
+  config.dataset = read_dataset("{name: sentences, length: 100}");
   EXPECT_EQ(every_sentence(*open_data(config, 1).train, -1).inputs.size(1), 16);
 }
 

@@ -9,6 +9,7 @@
 
 #include "tests/support/errors.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/core/peak_memory.h"
 #include "vitrine/data/normalise.h"
 #include "vitrine/data/rand_augment.h"
 
@@ -61,6 +62,12 @@ const std::map<std::string, Operation>& operations() {
          const auto left = next<int64_t>(in), top = next<int64_t>(in);
          const auto width = next<int64_t>(in), height = next<int64_t>(in);
          return crop(image, left, top, width, height);
+       }},
+      {"resized_crop",
+       [](const Image& image, std::istream& in) {
+         const auto left = next<int64_t>(in), top = next<int64_t>(in);
+         const auto width = next<int64_t>(in), height = next<int64_t>(in), size = next<int64_t>(in);
+         return resized_crop(image, {left, top, width, height}, size, next_mode(in));
        }},
       {"flip_horizontally",
        [](const Image& image, std::istream&) { return flip_horizontally(image); }},
@@ -154,6 +161,28 @@ TEST(Erase, ClearsTheRectangleInEveryChannel) {
   EXPECT_EQ(picture[2 * 5 + 1], 0);
   EXPECT_EQ(picture[2 * 5 + 4], 1);
   EXPECT_EQ(picture[20 + 3 * 5 + 3], 0);
+}
+
+TEST(Transforms, TheResizedCentreIsTheCentreOfTheResizedImage) {
+  for (const char* name : {"smooth", "noise", "dull", "grey"})
+    for (const auto mode :
+         {Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Bicubic})
+      for (const auto& [side, size] :
+           {std::pair{30, 24}, {30, 30}, {11, 8}, {16, 16}, {17, 9}, {21, 20}, {50, 1}}) {
+        const auto image = fixture(name);
+        EXPECT_EQ(resized_centre(image, side, size, mode).pixels,
+                  centre_crop(resize_short_side(image, side, mode), size).pixels)
+            << name << ' ' << side << ' ' << size << ' ' << static_cast<int>(mode);
+      }
+}
+
+TEST(Transforms, TheCentreOfAVeryLongImageTakesLittleMemory) {
+  for (const auto& [width, height] : {std::pair{65535, 1}, {1, 65535}}) {
+    const PeakMemory memory;
+    const auto centre = resized_centre(Image(width, height), 224, 224, Interpolation::Bicubic);
+    EXPECT_EQ(centre.width, 224);
+    EXPECT_LT(memory.bytes().value_or(0), 100'000'000);  // all of it would be 10 GB
+  }
 }
 
 TEST(Transforms, RefuseWhatTheyCannotDo) {

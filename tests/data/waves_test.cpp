@@ -73,18 +73,26 @@ TEST(Waves, NoiseIsAddedToWhatIsSeenOnly) {
 
 TEST(Waves, AreADataSetWithTheRecipesLengthAndLimit) {
   DataConfig config;
-  config.dataset = "waves";
-  config.length = 30;
+  config.dataset = read_dataset("{name: waves, length: 30}");
   config.limit = 100;
   const auto splits = open_data(config, 1);
   EXPECT_EQ(every_wave(*splits.train).inputs.sizes(), (std::vector<int64_t>{100, 30}));
   EXPECT_EQ(splits.test->size(), WaveOptions().test);
-  config.length = 1;
-  EXPECT_TRUE(test::contains(test::error_of([&] { config.validate(); }), "data: length 1"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(config, 1); }), "length 1"));
-  config.length = 30;
   EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(config, 1); }),
-                             "'waves' does not consist of pictures"));
+                             "'waves' does not consist of images"));
+  config.dataset = read_dataset("{name: waves, length: 1}");
+  EXPECT_TRUE(test::contains(test::error_of([&] { config.validate(); }), "waves: length 1"));
+}
+
+TEST(Waves, AreNoImages) {
+  DataConfig config;
+  config.dataset.choose("waves");
+  EXPECT_FALSE(config.dataset->images().has_value());
+  EXPECT_FALSE(preprocess_of(config).has_value());
+  EXPECT_TRUE(resolved(config).preprocess.mean.empty());
+  config.augment.flip = 0.5;
+  EXPECT_TRUE(test::contains(test::error_of([&] { config.validate(); }),
+                             "'waves' does not consist of images; leave out data.preprocess"));
 }
 
 }  // namespace vitrine

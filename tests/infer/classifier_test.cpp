@@ -36,7 +36,7 @@ TEST_F(SmallClassifier, GivesTheSoftmaxOfTheNetwork) {
   const auto predictions = Classifier::load(path_).classify(image, 4);
   const auto checkpoint = load_checkpoint(path_);
   const torch::NoGradGuard no_grad;
-  const auto x = preprocess(image, checkpoint.info.preprocess).unsqueeze(0);
+  const auto x = preprocess(image, *checkpoint.info.preprocess).unsqueeze(0);
   const auto shares = checkpoint.model->forward(x).softmax(1)[0];
   ASSERT_EQ(predictions.size(), 4);
   for (const auto& p : predictions) {

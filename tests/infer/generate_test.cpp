@@ -5,19 +5,23 @@
 #include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
-#include "vitrine/formats/checkpoint.h"
-#include "vitrine/infer/sampler.h"
-#include "vitrine/infer/sparse_decoder.h"
+#include "vitrine/data/sentences.h"
+#include "vitrine/weights/checkpoint.h"
+#include "vitrine/infer/generator.h"
+#include "vitrine/models/decoder.h"
+#include "vitrine/models/model.h"
 
 namespace vitrine {
 namespace {
 
-const std::string kPictures =
+const std::string kImages =
     "{name: sparse_c10_tiny, rows: 4, columns: 5, layers: 2, heads: 2, dim: 16, key_width: 8, "
     "hidden: 24, pattern: {stride: 8, summary: 3}}";
 const std::string kTexts =
     "{name: sparse_c10_tiny, rows: 3, columns: 8, channels: 1, layers: 1, heads: 2, dim: 16, "
     "key_width: 8, hidden: 24, pattern: {stride: 5}}";
+
+const std::string kWords = "{name: word_transformer, dim: 16, heads: 2, hidden: 24, layers: 1}";
 
 ModelChoice choice_of(const std::string& settings, const std::string& more = "{}") {
   ModelChoice choice;
@@ -27,73 +31,124 @@ ModelChoice choice_of(const std::string& settings, const std::string& more = "{}
 }
 
 /// The head starts at zero; here it should tell what comes in.
-std::shared_ptr<SparseTransformer> shaken(const ModelChoice& choice) {
+std::shared_ptr<Model> shaken(const ModelChoice& choice) {
   torch::manual_seed(1);
-  const auto model = choice.build();
+  auto model = choice.build();
   test::shake(*model, 0.3);
-  return std::dynamic_pointer_cast<SparseTransformer>(model);
+  return model;
 }
 
-void save_shaken(const fs::path& path, const std::string& settings) {
+Generator generator_of(const std::string& settings, const std::string& more = "{}") {
+  return {shaken(choice_of(settings, more)), "test"};
+}
+
+void save_shaken(const fs::path& path, const std::string& settings,
+                 const std::vector<std::string>& words = {}) {
   const auto choice = choice_of(settings);
-  save_checkpoint(path, *shaken(choice), {.model = choice});
+  save_checkpoint(path, *shaken(choice), {.model = choice, .classes = words});
 }
 
-int64_t longest_memory(const AttentionPattern& pattern, int64_t tokens) {
-  return KeyCalendar(pattern, tokens).slots();
+torch::Tensor byte_rows(const std::vector<int64_t>& bytes) {
+  return torch::tensor(bytes).view({2, -1});
 }
 
 }  // namespace
 
-TEST(SparseDecoder, ScoresAsTheWholeForwardPassDoes) {
-  for (const auto* kind : {"dense", "local", "strided", "fixed", "longformer"})
-    for (const auto* spread : {"merged", "per_head", "per_layer"})
-      for (const auto* order : {"interleaved", "planar"}) {
-        const auto model = shaken(choice_of(
-            kPictures,
-            fmt::format("{{pattern: {{kind: {}}}, spread: {}, order: {}}}", kind, spread, order)));
-        const torch::NoGradGuard no_grad;
-        const auto bytes = model->example_input(3);
-        const auto expected = model->ordered(model->forward(bytes));
-        const auto ordered = model->ordered(bytes);
-        SparseDecoder decoder(model, 3);
-        for (int64_t t = 0; t < 60; ++t) {
-          const auto scores = decoder.next(t == 0 ? torch::Tensor() : ordered.select(1, t - 1));
-          ASSERT_TRUE(torch::allclose(scores, expected.select(1, t), 1e-4, 1e-4))
-              << kind << " " << spread << " " << order << " byte " << t;
-        }
-      }
-}
-
-TEST(SparseDecoder, KeepsOnlyTheKeysThatThePatternStillNeeds) {
-  EXPECT_EQ(longest_memory({.kind = PatternKind::Dense}, 100), 100);
-  EXPECT_EQ(longest_memory({.kind = PatternKind::Local, .stride = 10}, 100), 11);
-  EXPECT_EQ(longest_memory({.kind = PatternKind::Fixed, .stride = 10, .summary = 2}, 100),
-            2 * 9 + 10);
-}
-
-TEST(Sampler, DrawsTheSameBytesForTheSameSeed) {
-  const auto model = shaken(choice_of(kPictures));
+TEST(Generator, SamplesTheSameTokensForTheSameSeed) {
+  const auto generator = generator_of(kImages);
   const SampleOptions options{.count = 3, .seed = 7};
-  const auto bytes = sample_bytes(model, options);
+  const auto bytes = generator.sample(options);
   EXPECT_EQ(bytes.sizes(), (std::vector<int64_t>{3, 60}));
-  EXPECT_TRUE(bytes.equal(sample_bytes(model, options)));
-  EXPECT_FALSE(bytes.equal(sample_bytes(model, {.count = 3, .seed = 8})));
-  // A sequence does not depend on how many are drawn at once.
-  EXPECT_TRUE(bytes.slice(0, 0, 1).equal(sample_bytes(model, {.count = 1, .seed = 7})));
+  EXPECT_TRUE(bytes.equal(generator.sample(options)));
+  EXPECT_FALSE(bytes.equal(generator.sample({.count = 3, .seed = 8})));
+  // A sequence does not depend on how many are sampled at once.
+  EXPECT_TRUE(bytes.slice(0, 0, 1).equal(generator.sample({.count = 1, .seed = 7})));
 }
 
-TEST(Sampler, WithTopOneTakesTheLikeliestByte) {
-  const auto model = shaken(choice_of(kPictures));
-  const auto bytes = sample_bytes(model, {.count = 2, .top_k = 1});
+// Recorded once; a seed gives the same bytes in every version.
+TEST(Generator, SamplesTheRecordedBytes) {
+  const SampleOptions options{.count = 2, .temperature = 0.9, .top_k = 200, .seed = 7};
+  const auto sampled = [&](const std::string& more) {
+    return generator_of(kImages, more).sample(options);
+  };
+  EXPECT_TRUE(sampled("{spread: per_head}")
+                  .equal(byte_rows(
+                      {21,  94, 200, 220, 205, 201, 93,  60,  150, 182, 236, 212, 28,  28,  8,
+                       84,  89, 130, 79,  22,  182, 89,  28,  193, 78,  236, 233, 78,  233, 248,
+                       78,  10, 30,  255, 236, 30,  179, 205, 66,  78,  154, 141, 233, 165, 73,
+                       120, 78, 20,  177, 10,  177, 233, 205, 197, 236, 78,  39,  44,  236, 165,
+                       33,  18, 21,  10,  8,   241, 29,  205, 137, 13,  10,  157, 8,   227, 8,
+                       35,  78, 10,  236, 76,  200, 83,  163, 223, 236, 78,  33,  236, 78,  196,
+                       177, 20, 130, 10,  236, 125, 238, 78,  78,  78,  255, 254, 13,  101, 151,
+                       30,  30, 179, 2,   205, 110, 205, 179, 84,  223, 78,  138, 179, 183, 33})));
+  EXPECT_TRUE(sampled("{spread: per_head, order: planar}")
+                  .equal(byte_rows(
+                      {21,  223, 164, 94,  92,  155, 197, 30,  217, 205, 179, 169, 236, 83,  78,
+                       179, 221, 122, 99,  220, 78,  70,  103, 13,  154, 220, 163, 205, 254, 10,
+                       218, 78,  178, 205, 10,  223, 28,  20,  195, 20,  255, 181, 10,  236, 233,
+                       84,  20,  39,  106, 179, 20,  130, 203, 28,  78,  73,  210, 10,  94,  154,
+                       33,  220, 255, 18,  94,  251, 20,  169, 8,   10,  223, 94,  9,   213, 154,
+                       223, 78,  22,  10,  20,  39,  205, 220, 177, 130, 78,  2,   10,  177, 199,
+                       8,   177, 84,  137, 24,  207, 10,  127, 199, 204, 10,  78,  10,  236, 236,
+                       39,  126, 78,  99,  246, 130, 10,  78,  178, 220, 80,  176, 78,  78,  28})));
+}
+
+TEST(Generator, WithTopOneTakesTheMostProbableByte) {
+  const auto model = shaken(choice_of(kImages));
+  const auto bytes = Generator(model, "test").sample({.count = 2, .top_k = 1});
   const torch::NoGradGuard no_grad;
   EXPECT_TRUE(bytes.equal(model->forward(bytes).argmax(-1)));
 }
 
+TEST(Generator, ContinuesOnlyWhatTheModelReadsFirst) {
+  const auto planar = generator_of(kImages, "{order: planar}");
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] {
+                       planar.sample({.count = 1, .prefix = torch::zeros({1, 15}, torch::kLong)});
+                     }),
+                     "order: planar"));
+  const auto interleaved = generator_of(kImages);
+  EXPECT_TRUE(test::contains(
+      test::error_of([&] {
+        interleaved.sample({.count = 1, .prefix = torch::zeros({1, 61}, torch::kLong)});
+      }),
+      "61 bytes are given, a sequence has at most 60"));
+}
+
+TEST(Generator, EndsSentencesAndLeavesOutWhatIsNoWord) {
+  const auto& vocabulary = sentence_vocabulary();
+  const Generator generator(shaken(choice_of(kWords)), "test", vocabulary.words());
+  // High temperature: every word, the end and the other special tokens are about equally likely.
+  const auto tokens = generator.sample({.count = 200, .temperature = 50});
+  EXPECT_EQ(tokens.size(1), 16);
+  EXPECT_FALSE((tokens == Vocabulary::kUnknown).any().item<bool>());
+  EXPECT_FALSE((tokens == Vocabulary::kStart).any().item<bool>());
+  const auto ends = (tokens == Vocabulary::kEnd).to(torch::kLong);
+  EXPECT_GT(ends.sum().item<int64_t>(), 0);
+  EXPECT_TRUE(ends.equal(std::get<0>(ends.cummax(1))));  // nothing but ends after an end
+  EXPECT_EQ(generator.count_tokens(tokens), 200 * 16 - ends.sum().item<int64_t>());
+  EXPECT_EQ(
+      generator.texts_of(torch::tensor({{vocabulary.id("the"), vocabulary.id("cat"),
+                                         vocabulary.id("."), Vocabulary::kEnd, Vocabulary::kEnd}})),
+      (std::vector<std::string>{"the cat."}));
+}
+
+TEST(Generator, RefusesModelsThatDoNotGenerate) {
+  const auto message_of = [](const std::string& settings, const std::vector<std::string>& words) {
+    const auto model = choice_of(settings).build();
+    return test::error_of([&] { Generator(model, "this model", words); });
+  };
+  EXPECT_TRUE(test::contains(message_of("name: cct_2_3x2", {}),
+                             "this model does not predict the next token"));
+  EXPECT_TRUE(test::contains(message_of(kWords, {}), "knows 419 tokens"));
+  EXPECT_TRUE(test::contains(message_of(kWords, {"<unknown>", "<start>", "<end>", "cat"}),
+                             "4 words are given"));
+}
+
 TEST(Sampler, DrawsAsOftenAsTheSoftmaxSays) {
-  const auto scores = torch::tensor({{0.0, 1.0, 2.0}}).expand({20000, 3});
+  const auto logits = torch::tensor({{0.0, 1.0, 2.0}}).expand({20000, 3});
   const auto shares = [&](const SampleOptions& options) {
-    const auto bytes = draw_bytes(scores, options, /*position=*/0);
+    const auto bytes = sample_next_token(logits, options, /*position=*/0);
     return torch::bincount(bytes, {}, 3).to(torch::kDouble) / 20000;
   };
   EXPECT_TRUE(torch::allclose(
@@ -104,25 +159,25 @@ TEST(Sampler, DrawsAsOftenAsTheSoftmaxSays) {
   EXPECT_EQ(shares({.top_k = 2})[0].item<double>(), 0);
 }
 
-TEST(Generate, KeepsTheUpperPartOfAPicture) {
+TEST(Generate, KeepsTheUpperPartOfAnImage) {
   const test::TemporaryFolder folder;
-  save_shaken(folder / "m.safetensors", kPictures);
-  Image picture(5, 4);
-  for (size_t i = 0; i < picture.pixels.size(); ++i) picture.pixels[i] = static_cast<uint8_t>(i);
-  const auto made = generate(folder / "m.safetensors", {.count = 3, .picture = picture});
-  ASSERT_EQ(made.pictures.size(), 3u);
-  EXPECT_EQ(made.bytes, 3 * 30);
-  for (const auto& one : made.pictures) {
-    EXPECT_TRUE(std::equal(one.pixels.begin(), one.pixels.begin() + 30, picture.pixels.begin()));
-    EXPECT_NE(one.pixels, picture.pixels);
+  save_shaken(folder / "m.safetensors", kImages);
+  Image image(5, 4);
+  for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i);
+  const auto made = generate(folder / "m.safetensors", {.count = 3, .image = image});
+  ASSERT_EQ(made.images.size(), 3u);
+  EXPECT_EQ(made.tokens, 3 * 30);
+  for (const auto& one : made.images) {
+    EXPECT_TRUE(std::equal(one.pixels.begin(), one.pixels.begin() + 30, image.pixels.begin()));
+    EXPECT_NE(one.pixels, image.pixels);
   }
-  EXPECT_NE(made.pictures[0].pixels, made.pictures[1].pixels);
+  EXPECT_NE(made.images[0].pixels, made.images[1].pixels);
 }
 
-TEST(Sample, WritesAGridOfPictures) {
+TEST(Sample, WritesAGridOfImages) {
   const test::TemporaryFolder folder;
   const auto model = (folder / "m.safetensors").string(), out = (folder / "s.png").string();
-  save_shaken(model, kPictures);
+  save_shaken(model, kImages);
   const auto outcome = test::run_command({"sample", model, "-n", "4", "-o", out});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(test::contains(outcome.out, "s.png"));
@@ -139,11 +194,36 @@ TEST(Sample, ContinuesATextOfATextModel) {
   EXPECT_TRUE(outcome.out.starts_with("Once upon"));
 }
 
+TEST(Sample, ContinuesASentenceOfAWordModel) {
+  const test::TemporaryFolder folder;
+  const auto model = (folder / "m.safetensors").string();
+  save_shaken(model, kWords, sentence_vocabulary().words());
+  const auto outcome = test::run_command({"sample", model, "-n", "3", "--text", "The cat"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("the cat "));
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3);
+  EXPECT_TRUE(test::contains(outcome.err, "words/s"));
+  const auto unknown = test::run_command({"sample", model, "--text", "The catt sat"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_TRUE(test::contains(unknown.err, "the word 'catt' is not in the model's vocabulary"));
+  EXPECT_TRUE(test::contains(unknown.err, "did you mean 'cat'?"));
+}
+
+TEST(Sample, NamesAModelThatCannotGenerate) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "m.safetensors").string();
+  save_shaken(path, "{name: cct_2_3x2, depth: 1}", {"a", "b"});
+  const auto outcome = test::run_command({"sample", path});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(test::contains(outcome.err, "cct_2_3x2 of '" + path + "' does not predict"));
+  EXPECT_TRUE(test::contains(outcome.err, "choose word_transformer or a model whose name begins"));
+}
+
 TEST(Sample, RefusesWhatTheModelCannotDo) {
   const test::TemporaryFolder folder;
-  const auto pictures = (folder / "p.safetensors").string(),
+  const auto images = (folder / "p.safetensors").string(),
              texts = (folder / "t.safetensors").string(), image = (folder / "i.png").string();
-  save_shaken(pictures, kPictures);
+  save_shaken(images, kImages);
   save_shaken(texts, kTexts);
   write_png(image, Image(6, 4));
   const auto refusal = [](const std::vector<std::string>& arguments) {
@@ -151,12 +231,11 @@ TEST(Sample, RefusesWhatTheModelCannotDo) {
     EXPECT_EQ(outcome.code, 1);
     return outcome.err;
   };
-  EXPECT_TRUE(test::contains(refusal({"sample", pictures, "--complete", image}), "6 x 4"));
-  EXPECT_TRUE(
-      test::contains(refusal({"sample", texts, "--complete", image}), "text, not pictures"));
-  EXPECT_TRUE(test::contains(refusal({"sample", pictures, "--text", "a"}), "has learned pictures"));
-  EXPECT_TRUE(test::contains(refusal({"sample", pictures, "--temperature", "0"}), "temperature 0"));
-  EXPECT_TRUE(test::contains(refusal({"sample", pictures, "-n", "0"}), "at least one"));
+  EXPECT_TRUE(test::contains(refusal({"sample", images, "--complete", image}), "6 x 4"));
+  EXPECT_TRUE(test::contains(refusal({"sample", texts, "--complete", image}), "text, not images"));
+  EXPECT_TRUE(test::contains(refusal({"sample", images, "--text", "a"}), "has learned images"));
+  EXPECT_TRUE(test::contains(refusal({"sample", images, "--temperature", "0"}), "temperature 0"));
+  EXPECT_TRUE(test::contains(refusal({"sample", images, "-n", "0"}), "at least one"));
 }
 
 }  // namespace vitrine

@@ -109,7 +109,7 @@ TEST(EvalCommand, RefusesBadInputClearly) {
   EXPECT_TRUE(
       contains(run_command({"eval", path, "--device", "warp"}).err, "device: 'warp' is not known"));
   EXPECT_TRUE(
-      contains(run_command({"eval", path, "data.synthetic.classes=3"}).err, "are not those that"));
+      contains(run_command({"eval", path, "data.dataset.classes=3"}).err, "are not those that"));
   EXPECT_TRUE(contains(run_command({"eval", (folder / "none").string()}).err, "does not exist"));
 }
 

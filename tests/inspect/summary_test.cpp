@@ -7,9 +7,9 @@
 
 #include "tests/support/errors.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/inspect/shapes_only.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/registry.h"
+#include "vitrine/models/shapes_only.h"
 
 namespace vitrine {
 namespace {

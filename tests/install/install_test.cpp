@@ -29,6 +29,8 @@ TEST(Install, TheExampleBuildsAgainstTheInstalledCopyAndNamesAPicture) {
   EXPECT_NE(run_process({build + "/classify", "m.safetensors", "none.png"}, folder.path()).status,
             0);
   EXPECT_TRUE(test::contains(must({prefix + "/bin/vitrine", "--help"}), "train"));
+  must({prefix + "/bin/vitrine", "study", "addition", "--smoke", "--parts", "final"});
+  EXPECT_TRUE(fs::exists(folder / "studies/addition/report.html"));
 }
 
 }  // namespace vitrine

@@ -24,14 +24,15 @@ TEST(TrainInLab, KeepsTheBestWeightsAndTellsTheirScore) {
   const auto first = train_in_lab(recipe, build_for_training(recipe, data), data, run_folder);
   EXPECT_EQ(first.epochs, (std::vector<double>{2, 4}));
   EXPECT_EQ(first.train_loss.size(), 2u);
-  EXPECT_EQ(first.validation, std::min(first.validation_curve[0], first.validation_curve[1]));
+  EXPECT_EQ(first.outcome.validation_value(),
+            std::min(first.validation_curve[0], first.validation_curve[1]));
 
   const auto model = build_for_training(recipe, data);
   const auto again = train_in_lab(recipe, model, data, run_folder);  // in place of the first run
-  EXPECT_EQ(again.test, first.test);
+  EXPECT_EQ(again.outcome.test, first.outcome.test);
   EXPECT_FALSE(model->is_training());
-  const auto scores = evaluate(*model, *data.test, NextValue(), {.batch = 32});
-  EXPECT_EQ(scores.mean("mse"), again.test);
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  EXPECT_EQ(evaluate(*model, *data.test, *objective, {.batch = 32}).metrics, again.outcome.test);
 }
 
 }  // namespace vitrine::labs

@@ -8,7 +8,7 @@
 #include "tests/support/shake.h"
 #include "tests/support/small_model.h"
 #include "tests/support/temporary_folder.h"
-#include "vitrine/formats/checkpoint.h"
+#include "vitrine/weights/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/vit.h"
 

@@ -5,12 +5,13 @@
 #include "tests/support/errors.h"
 #include "tests/support/shake.h"
 #include "tests/support/small_model.h"
+#include "tests/support/steps.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -26,10 +27,10 @@ std::vector<int64_t> answer_shape(const Model& model) {
       return {3, kSumScores};
     case Task::NextValue:
       return {3};
-    case Task::NextToken:
-      return {3, 6, 40};
-    case Task::NextByte:
-      return {3, 60, kByteValues};
+    case Task::NextToken: {
+      const auto length = model.example_input(3).size(1);
+      return {3, length, length == 6 ? 40 : kByteValues};
+    }
   }
   return {};
 }
@@ -53,9 +54,10 @@ TEST_P(EveryModel, GivesEveryParameterAGradient) {
   torch::manual_seed(1);
   const auto model = small(GetParam()).build();
   test::shake(*model, 0.02);
-  const auto y = model->forward(model->example_input(4));
-  const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
-  objective->loss(y, random_targets(model->task(), y)).backward();
+  const auto x = model->example_input(4);
+  const auto objective = make_objective({.task = model->task()}, /*label_smoothing=*/0);
+  const auto targets = random_targets(model->task(), model->forward(x));
+  objective->loss(*model, {x, targets}).loss.backward();
   for (const auto& item : model->named_parameters()) {
     ASSERT_TRUE(item.value().grad().defined()) << item.key();
     EXPECT_GT(item.value().grad().abs().sum().item<double>(), 0) << item.key();
@@ -81,12 +83,12 @@ TEST_P(EveryModel, LearnsOneBatchByHeart) {
   torch::manual_seed(1);
   const auto model = small(GetParam()).build();
   const auto x = model->example_input(5);
-  const auto objective = make_objective(model->task(), /*label_smoothing=*/0);
+  const auto objective = make_objective({.task = model->task()}, /*label_smoothing=*/0);
   const auto y = random_targets(model->task(), model->forward(x));
   Optimizer optimizer({.weight_decay = 0}, model->parameter_info());
   double loss = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto value = objective->loss(model->forward(x), y);
+    const auto value = objective->loss(*model, {x, y}).loss;
     value.backward();
     optimizer.step(3e-3, 1);
     optimizer.zero_gradients();
@@ -94,6 +96,17 @@ TEST_P(EveryModel, LearnsOneBatchByHeart) {
     if (loss < 0.02) break;
   }
   EXPECT_LT(loss, 0.2);
+}
+
+TEST_P(EveryModel, DecodesStepByStepAsInTheForwardPass) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  const bool is_decoder = model->task() == Task::NextToken;
+  ASSERT_EQ(model->decoder() != nullptr, is_decoder);
+  if (!is_decoder) return;
+  test::shake(*model, 0.02);
+  EXPECT_EQ(model->decoder()->vocabulary(), answer_shape(*model).back());
+  EXPECT_LT(test::step_error(*model), 1e-5);
 }
 
 TEST_P(EveryModel, ConfigSurvivesTheTextRoundTrip) {

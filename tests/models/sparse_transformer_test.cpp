@@ -4,6 +4,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/shake.h"
+#include "tests/support/steps.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/train/objective.h"
@@ -75,12 +76,48 @@ TEST(SparseTransformer, NoByteSeesItselfOrALaterOne) {
   }
 }
 
+TEST(SparseTransformer, StepsGiveTheLogitsOfTheForwardPass) {
+  for (const auto& config : all_configs()) {
+    torch::manual_seed(1);
+    SparseTransformer model(config);
+    test::shake(model, 0.1);
+    EXPECT_LT(test::step_error(model), 1e-5);
+  }
+}
+
+TEST(SparseTransformer, KeepsOnlyTheKeysThatThePatternStillNeeds) {
+  auto config = small_config();
+  config.pattern.kind = PatternKind::Local;
+  const SparseTransformer local(config);
+  const auto state = local.make_state(3);
+  const int64_t kept_tokens = 8 + 1, widths = 8 + 16;
+  EXPECT_EQ(state->cache_bytes(), 2 * 3 * kept_tokens * widths * int64_t{sizeof(float)});
+}
+
+TEST(SparseTransformer, StopsAtTheEndOfTheSequence) {
+  const SparseTransformer model(small_config());
+  const auto state = model.make_state(1);
+  auto token = torch::Tensor();
+  for (int64_t t = 0; t < 60; ++t) {
+    EXPECT_EQ(state->position(), t);
+    model.step(token, *state);
+    token = torch::tensor({t});
+  }
+  EXPECT_TRUE(test::contains(test::error_of([&] { model.step(token, *state); }),
+                             "a sequence has at most 60 tokens"));
+  const auto other = model.make_state(2);
+  model.step({}, *other);
+  EXPECT_TRUE(test::contains(test::error_of([&] { model.step(token, *other); }),
+                             "one token of each of the 2 sequences"));
+}
+
 TEST(SparseTransformer, StartsByFindingAllBytesEquallyLikely) {
   SparseTransformer model(small_config());
   const auto bytes = model.example_input(3);
-  const auto loss = NextByte(0).loss(model.forward(bytes), bytes).item<double>();
+  const auto objective = make_objective({.task = model.task()}, /*label_smoothing=*/0);
+  const auto loss = objective->loss(model, {bytes, bytes}).loss.item<double>();
   EXPECT_NEAR(loss, std::log(256.0), 1e-5);
-  EXPECT_NEAR(NextByte(0).derived(loss)[0].second, 8, 1e-5);
+  EXPECT_NEAR(objective->derived_metrics(loss)[0].second, 8, 1e-5);
 }
 
 TEST(SparseTransformer, StartsWithThePapersSpreads) {
@@ -129,7 +166,7 @@ TEST(SparseTransformer, RecomputesTheSameGradients) {
     model->recompute_blocks = recompute;
     model->zero_grad();
     torch::manual_seed(5);
-    NextByte(0).loss(model->forward(bytes), bytes).backward();
+    make_objective({.task = model->task()}, 0)->loss(*model, {bytes, bytes}).loss.backward();
     std::vector<torch::Tensor> all;
     for (const auto& p : model->parameters()) all.push_back(p.grad().clone());
     return all;

@@ -1,7 +1,10 @@
 #include "vitrine/models/word_transformer.h"
 
 #include "tests/support/errors.h"
+#include "tests/support/shake.h"
+#include "tests/support/steps.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/image_batches.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
@@ -53,19 +56,34 @@ TEST(WordTransformer, TheStartOfASentenceIsScoredAsInTheWhole) {
                               model.forward(words).slice(1, 0, 3), 1e-5, 1e-6));
 }
 
+TEST(WordTransformer, StepsGiveTheLogitsOfTheForwardPass) {
+  for (const auto& [name, positions] : positions_names())
+    for (const auto kind : {AttentionKind::Softmax, AttentionKind::Performer}) {
+      if (positions == Positions::Relative && kind == AttentionKind::Performer) continue;
+      auto config = kFewWords;
+      config.positions = positions;
+      config.attention = {.kind = kind, .features = 16};
+      torch::manual_seed(1);
+      WordTransformer model(config);
+      test::shake(model, 0.1);
+      EXPECT_LT(test::step_error(model), 1e-5) << name;
+    }
+}
+
 TEST(WordTransformer, LearnsFromTheSentences) {
   torch::manual_seed(1);
   DataConfig config;
+  config.dataset.choose("sentences");
   config.validation = 0.1;
-  const auto data = sentences(config, 1);
+  const auto data = open_data(config, 1);
   WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
-  const NextToken objective(/*label_smoothing=*/0);
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
   Optimizer optimizer({}, model.parameter_info());
   const auto loss_on = [&](const BatchSource& source, int64_t first, int64_t count) {
     std::vector<int64_t> rows(count);
     for (auto& row : rows) row = first++ % source.size();
     const auto batch = source.load(rows, /*epoch=*/-1);
-    return objective.loss(model.forward(batch.inputs), batch.targets);
+    return objective->loss(model, batch).loss;
   };
   const auto held_out = data.validation->size();
   const auto before = loss_on(*data.validation, 0, held_out).item<double>();

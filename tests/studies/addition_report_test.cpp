@@ -44,15 +44,22 @@ AdditionAnswers answers(int lost) {
   return result;
 }
 
-RunResult run(int64_t seed, double accuracy, RunEnd end = RunEnd::Finished) {
+SweepRun run(int64_t seed, double accuracy, StopReason reason = StopReason::Finished) {
+  const Metrics metrics = {{"loss", 1.01 - accuracy}, {"accuracy", accuracy}};
   return {.seed = seed,
-          .end = end,
-          .accuracy = accuracy,
-          .loss = 1.01 - accuracy,
-          .seconds = 10,
-          .epochs = 100,
-          .parameters = 1000,
-          .bytes = 5000};
+          .outcome = RunOutcome{
+              .stop_reason = reason,
+              .selection_metric = {.name = "accuracy", .unit = "%", .higher_is_better = true},
+              .validation = metrics,
+              .test = metrics,
+              .epochs = 100,
+              .seconds = 10,
+              .parameters = 1000,
+              .checkpoint_bytes = 5000}};
+}
+
+void set_accuracy(SweepRun& run, double accuracy) {
+  run.outcome->test = run.outcome->validation = {{"loss", 1.01 - accuracy}, {"accuracy", accuracy}};
 }
 
 /// One point per value, each with two seeds close to its accuracy.
@@ -70,8 +77,8 @@ SweepResult settings_sweep(const std::string& width_key) {
   for (const auto& key : {std::string(kLayersKey), width_key})
     for (const auto& point : sweep(key, {{"2", 0.6}, {"4", 0.8}}, key).points)
       result.points.push_back(point);
-  result.points.back().runs[0].end = RunEnd::OverBudget;
-  result.points.front().runs[1].end = RunEnd::Failed;
+  result.points.back().runs[0].outcome->stop_reason = StopReason::OverBudget;
+  result.points.front().runs[1].outcome.reset();
   return result;
 }
 
@@ -180,8 +187,8 @@ TEST(AdditionReport, NamesWhatIsMissingAndInventsNothing) {
   write_addition_report(study, folder.path());
   EXPECT_EQ(names_in(folder / "figures", ".png"),
             (std::set<std::string>{"errors_cnn", "deviations_box"}));
-  EXPECT_TRUE(
-      test::contains(read_file(folder / "figures" / "errors_cnn.svg"), "no error in 10,000 pairs"));
+  EXPECT_TRUE(test::contains(read_file(folder / "figures" / "errors_cnn.svg"),
+                             "no wrong answer in 10,000 pairs"));
 
   const auto page = read_file(folder / "report.html");
   for (const auto* part :
@@ -220,21 +227,23 @@ TEST(AdditionFindings, OnlyAClearLeadCounts) {
   EXPECT_EQ(shared_points(close, kLearningRateKey)[1].lead, Lead::Neither);
   EXPECT_FALSE(winner_flips(shared_points(close, kLearningRateKey)));
 
-  close.transformer->points[1].runs = {run(1, 0.2, RunEnd::Failed)};
+  close.transformer->points[1].runs = {{.seed = 1, .error = "no memory"}};
   EXPECT_EQ(shared_points(close, kLearningRateKey).size(), 1);
 }
 
 TEST(AdditionFindings, TheSmallestNetworkIsOneThatWasRightInSomeRun) {
   auto small = sweep(kEmbedKey, {{"2", 0.9}, {"4", 0.9}, {"8", 0.9}});
   for (size_t i = 0; i < small.points.size(); ++i)
-    for (auto& r : small.points[i].runs) r.parameters = static_cast<int64_t>(100 * (3 - i));
-  small.points[0].runs[0].accuracy = small.points[1].runs[0].accuracy = 1;
+    for (auto& r : small.points[i].runs)
+      r.outcome->parameters = static_cast<int64_t>(100 * (3 - i));
+  set_accuracy(small.points[0].runs[0], 1);
+  set_accuracy(small.points[1].runs[0], 1);
   EXPECT_EQ(smallest_point(small, 1), &small.points[1]);
   EXPECT_EQ(runs_with(small.points[1], 1), 1);
   EXPECT_EQ(smallest_point(small, 0.8), &small.points[2]);
-  small.points[1].runs[0].end = RunEnd::Failed;
+  small.points[1].runs[0].outcome.reset();
   EXPECT_EQ(smallest_point(small, 1), &small.points[0]);
-  small.points[0].runs[0].accuracy = 0.9;
+  set_accuracy(small.points[0].runs[0], 0.9);
   EXPECT_EQ(smallest_point(small, 1), nullptr);
 }
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <numbers>
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
@@ -17,10 +16,11 @@
 namespace vitrine::sparse {
 namespace {
 
-constexpr double kNats = std::numbers::ln2;  // of one bit
+const Metric kBits{.name = "bits_per_dim"};
 
 MetricsLine step_line(int64_t epoch, int64_t step, double seconds, double bits) {
-  return {"step", epoch, step, /*time=*/0, {{"loss", bits * kNats}, {"seconds", seconds}}};
+  return {
+      "step", epoch, step, /*time=*/0, {{"loss", 1}, {"bits_per_dim", bits}, {"seconds", seconds}}};
 }
 
 MetricsLine epoch_line(int64_t epoch, int64_t step, double seconds) {
@@ -28,7 +28,7 @@ MetricsLine epoch_line(int64_t epoch, int64_t step, double seconds) {
 }
 
 MetricsLine evaluated(MetricsLine line, double bits) {
-  line.values.emplace_back("validation_loss", bits * kNats);
+  line.values.emplace_back("validation_bits_per_dim", bits);
   return line;
 }
 
@@ -70,7 +70,8 @@ TEST(SparseCurves, FollowTheTrainingTime) {
                                  evaluated(epoch_line(1, 10, 10), 6),
                                  step_line(2, 15, 15, 5),
                                  epoch_line(2, 20, 20),
-                                 {"test", 2, 20, /*time=*/0, {{"loss", 1}}}});
+                                 {"test", 2, 20, /*time=*/0, {{"bits_per_dim", 1}}}},
+                                kBits);
   EXPECT_EQ(curves.training.seconds, (std::vector<double>{5, 15}));
   EXPECT_NEAR(curves.training.bits.at(1), 5, 1e-12);
   EXPECT_EQ(curves.validation.seconds, std::vector<double>{10});  // epoch 2 was not evaluated
@@ -158,7 +159,7 @@ TEST(SparseReport, TellsWhatIsThereAndNamesWhatIsMissing) {
   study.cost = CostPart{.threads = 1, .rounds = 1, .sparse = costs(1.5, 1), .dense = costs(2, 2)};
   study.cost->dense.pop_back();
   TrainedRun good{.name = "strided", .best_validation = 5, .test = 5.1, .pair_share = 0.04};
-  good.curves = curves_of({step_line(1, 5, 5, 8), evaluated(epoch_line(1, 10, 10), 5)});
+  good.curves = curves_of({step_line(1, 5, 5, 8), evaluated(epoch_line(1, 10, 10), 5)}, kBits);
   auto worse = good;
   worse.name = "local";
   worse.test = 5.35;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 namespace vitrine {
 namespace {
@@ -63,34 +64,46 @@ TEST(SweepPlan, OverridesHoldSettingsSeedAndBudget) {
             (Names{"b=5", "a=[1, 2]", "seed=3", "train.budget_seconds=2.5"}));
 }
 
-TEST(SweepPlan, KeepsTheBestLearningRateOfEachPoint) {
+TEST(SweepPlan, KeepsTheBestLearningRateOfEachPointByTheValidationSplit) {
   struct Try {
-    RunEnd end;
-    double accuracy, loss;
-    int64_t epochs;
+    std::optional<StopReason> reason;  // none: it failed
+    double accuracy, loss;             // on the validation split
+    int64_t epochs = 1;
+    double test_accuracy = 0.5, test_loss = 0.5;
   };
-  const auto best = [](const Names& rates, const std::vector<Try>& tries) {
+  const auto best = [](const Names& rates, const std::vector<Try>& tries,
+                       const Metric& metric = {.name = "accuracy", .higher_is_better = true}) {
     auto points = with_learning_rates({{"", {{"a", "1"}}}}, rates);
     SweepResult search{"s", {}};
-    for (size_t i = 0; i < tries.size(); ++i)
-      search.points.push_back({points[i],
-                               {{.end = tries[i].end,
-                                 .accuracy = tries[i].accuracy,
-                                 .loss = tries[i].loss,
-                                 .epochs = tries[i].epochs}}});
+    for (size_t i = 0; i < tries.size(); ++i) {
+      const auto& t = tries[i];
+      SweepRun run;
+      if (t.reason)
+        run.outcome = RunOutcome{.stop_reason = *t.reason,
+                                 .selection_metric = metric,
+                                 .validation = {{"loss", t.loss}, {"accuracy", t.accuracy}},
+                                 .test = {{"loss", t.test_loss}, {"accuracy", t.test_accuracy}},
+                                 .epochs = t.epochs};
+      search.points.push_back({points[i], {run}});
+    }
     const auto kept = best_tries(search, rates.size());
     EXPECT_EQ(kept.size(), 1u);
     return kept[0].value(kLearningRateKey);
   };
-  const auto R = RunEnd::Reached, F = RunEnd::Finished, X = RunEnd::Failed;
+  const auto R = StopReason::ReachedGoal, F = StopReason::Finished;
+  const std::optional<StopReason> X;
   EXPECT_EQ(best({"1", "2", "3"}, {{F, 0.9, 0, 1}, {R, 1, 0, 9}, {R, 1, 0, 8}}), "3");
   EXPECT_EQ(best({"1", "2", "3"}, {{F, 0.9, 0, 1}, {F, 0.95, 3, 9}, {X, 0, 0, 0}}), "2");
-  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, 0.3, 1}, {F, 0.9, 0.2, 1}}), "2");
-  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, std::nan(""), 1}, {F, 0.9, 0.2, 1}}), "2");
-  EXPECT_EQ(best({"1e-2", "9e-3"}, {{F, 0.9, 0.2, 1}, {F, 0.9, 0.2, 1}}), "9e-3");
-  const auto none = std::nan("");  // of tasks that count no accuracy
-  EXPECT_EQ(best({"1", "2", "3"}, {{F, none, 0.3, 1}, {F, none, 0.1, 1}, {F, none, 0.2, 1}}), "2");
-  EXPECT_EQ(best({"1e-2", "9e-3"}, {{X, 0, 0, 0}, {X, 0, 0, 0}}), "9e-3");
+  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, 0.3}, {F, 0.9, 0.2}}), "2");
+  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, std::nan("")}, {F, 0.9, 0.2}}), "2");
+  EXPECT_EQ(best({"1e-2", "9e-3"}, {{F, 0.9, 0.2}, {F, 0.9, 0.2}}), "9e-3");
+  EXPECT_EQ(best({"1e-2", "9e-3"}, {{X, 0, 0}, {X, 0, 0}}), "9e-3");
+  // What the test split says decides nothing.
+  EXPECT_EQ(best({"1e-2", "3e-3"}, {{F, 0.263, 1.9, 1, 0.368, 1}, {F, 0.3, 2, 1, 0.1, 9}}), "3e-3");
+  EXPECT_EQ(best({"1", "2"}, {{F, 0.9, 0.3, 1, 1, 0}, {F, 0.9, 0.2, 1, 0, 9}}), "2");
+  // Tasks whose selection metric is the lower the better.
+  const Metric loss{.name = "loss"};
+  EXPECT_EQ(best({"1", "2", "3"}, {{F, 0, 0.3}, {F, 0, 0.1}, {F, 0, 0.2}}, loss), "2");
 }
 
 }  // namespace vitrine

@@ -43,21 +43,26 @@ if [ "$embed" = 8 ] && [ -f "$home/hold" ]; then
   while [ -f "$home/hold" ]; do sleep 0.05; done
 fi
 case $embed in
-  4) end=over_budget accuracy=0.5 ;;
-  8) end=finished accuracy=0.9$seed ;;
+  4) reason=over_budget accuracy=0.5 ;;
+  8) reason=finished accuracy=0.9$seed ;;
   13) echo "error: 13 brings \"bad luck\", always" >&2; echo >&2; exit 1 ;;
-  *) end=reached accuracy=1 ;;
+  *) reason=reached_goal accuracy=1 ;;
 esac
-[ "$lr" = 3e-3 ] && end=reached
-echo "{\"end\": \"$end\", \"epochs\": 5, \"steps\": 50, \"seconds\": 0.$seed, \"accuracy\": $accuracy, \"validation_accuracy\": 0.5,
-  \"loss\": null, \"parameters\": $((embed * 100)), \"checkpoint_bytes\": $((embed * 400))}" \
+[ "$lr" = 3e-3 ] && reason=reached_goal
+echo "{\"stop_reason\": \"$reason\", \"epochs\": 5, \"steps\": 50, \"seconds\": 0.$seed,
+  \"selection_metric\": \"accuracy\", \"unit\": \"%\", \"higher_is_better\": true, \"log_scale\": false,
+  \"validation\": {\"loss\": 0.25, \"accuracy\": 0.5}, \"test\": {\"loss\": null, \"accuracy\": $accuracy},
+  \"parameters\": $((embed * 100)), \"checkpoint_bytes\": $((embed * 400))}" \
   > "$run/result.json"
 )";
+
+/// What the runs' settings are checked against.
+const std::string kRecipe = "name: r\nmodel: {name: addition_cnn}\ndata: {dataset: addition}\n";
 
 class SweepRunner : public testing::Test {
  protected:
   SweepRunner() {
-    write_file_atomically(folder_ / "r.yaml", "name: r\n");
+    write_file_atomically(folder_ / "r.yaml", kRecipe);
     write_file_atomically(program(), kProgram);
     fs::permissions(program(), fs::perms::owner_all);
   }
@@ -124,21 +129,22 @@ TEST_F(SweepRunner, MakesEveryRunOnceAndTabulatesThem) {
             " model.embed=8 model.layers=2 seed=2 train.budget_seconds=60 --run " +
             (sweep() / "runs" / "model.embed=8,model.layers=2,seed=2").string() + " --threads 1"),
       1);
-  EXPECT_EQ(result.points[0].runs[0].end, RunEnd::OverBudget);
-  EXPECT_EQ(result.points[1].runs[1].end, RunEnd::Finished);
-  EXPECT_DOUBLE_EQ(result.points[1].runs[1].accuracy, 0.92);
-  EXPECT_TRUE(std::isnan(result.points[1].runs[1].loss));
-  EXPECT_EQ(result.points[2].runs[0].end, RunEnd::Reached);
-  EXPECT_EQ(result.points[2].runs[0].parameters, 1600);
+  EXPECT_TRUE(result.points[0].runs[0].stopped(StopReason::OverBudget));
+  EXPECT_TRUE(result.points[1].runs[1].stopped(StopReason::Finished));
+  EXPECT_DOUBLE_EQ(result.points[1].runs[1].outcome->test_value(), 0.92);
+  EXPECT_TRUE(std::isnan(result.points[1].runs[1].outcome->test_loss()));
+  EXPECT_TRUE(result.points[2].runs[0].stopped(StopReason::ReachedGoal));
+  EXPECT_EQ(result.points[2].runs[0].outcome->parameters, 1600);
   EXPECT_EQ(read_file(sweep() / "runs" / "model.embed=8,model.layers=2,seed=2.log"),
             "working on 8\n");
   EXPECT_TRUE(test::contains(read_file(sweep() / "results.csv"),
-                             "\n16,1,2,reached,1,0.5,nan,5,0.200,1600,6400,\n"));
+                             "\n16,1,2,reached_goal,,1,0.25,0.5,5,0.200,1600,6400,\n"));
   EXPECT_TRUE(test::contains(read_file(sweep() / "results.md"), " 91.50 ± 0.71 |"));
 
   const auto again = run(text);
   EXPECT_EQ(calls(""), 8);
-  EXPECT_EQ(again.points[1].runs[1].accuracy, result.points[1].runs[1].accuracy);
+  EXPECT_EQ(again.points[1].runs[1].outcome->test_value(),
+            result.points[1].runs[1].outcome->test_value());
 }
 
 TEST_F(SweepRunner, GivesWhatIsStoredBesideASweepAtWorkAndLeavesOutWhatHasChanged) {
@@ -164,9 +170,9 @@ TEST_F(SweepRunner, GivesWhatIsStoredBesideASweepAtWorkAndLeavesOutWhatHasChange
 TEST_F(SweepRunner, ReportsFailuresAndRepeatsThemOnlyWhenAsked) {
   const auto text = "grid: {model.embed: [13, 16]}\n";
   const auto result = run(text);
-  EXPECT_EQ(result.points[0].runs[0].end, RunEnd::Failed);
+  EXPECT_TRUE(result.points[0].runs[0].failed());
   EXPECT_EQ(result.points[0].runs[0].error, "error: 13 brings \"bad luck\", always");
-  EXPECT_EQ(result.points[1].runs[0].end, RunEnd::Reached);
+  EXPECT_TRUE(result.points[1].runs[0].stopped(StopReason::ReachedGoal));
   EXPECT_TRUE(test::contains(read_file(sweep() / "results.csv"),
                              "\"error: 13 brings \"\"bad luck\"\", always\""));
   run(text);
@@ -225,7 +231,7 @@ TEST_F(SweepRunner, SavesRunsOnCtrlCAndResumesThem) {
   let_go();
   const auto complete = run(text);
   EXPECT_TRUE(is_complete(complete, config(text)));
-  EXPECT_DOUBLE_EQ(complete.points[1].runs[0].accuracy, 0.91);
+  EXPECT_DOUBLE_EQ(complete.points[1].runs[0].outcome->test_value(), 0.91);
   EXPECT_EQ(
       calls("train --resume " + (sweep() / "runs/model.embed=8,seed=1").string() + " --threads 1"),
       1);
@@ -242,7 +248,8 @@ TEST_F(SweepRunner, SearchesTheLearningRateOfEachPoint) {
   EXPECT_EQ(calls("seed=5 train.budget_seconds=15 --run"), 4);
   EXPECT_EQ(calls("/runs/"), 4);
   EXPECT_EQ(calls("train.optimizer.lr=3e-3 model.embed=4 seed=6 --run"), 1);
-  EXPECT_TRUE(test::contains(read_file(sweep() / "search.csv"), "\n1e-3,4,5,over budget,0.5,"));
+  EXPECT_TRUE(
+      test::contains(read_file(sweep() / "search.csv"), "\n1e-3,4,5,over_budget,,0.5,0.25,0.5,"));
   EXPECT_TRUE(
       test::contains(read_file(sweep() / "results.md"), "| model.embed | train.optimizer.lr"));
   EXPECT_TRUE(
@@ -272,16 +279,30 @@ TEST_F(SweepRunner, RefusesToMixRunsOfDifferentMeaning) {
   EXPECT_TRUE(test::contains(refused("set: {model.layers: 3}\n"), "another 'set'"));
   EXPECT_EQ(run("seeds: [1, 2]\nworkers: 2\ngrid: {model.embed: [16, 32]}\n").points.size(), 2u);
   EXPECT_EQ(calls(""), 4);
-  write_file_atomically(folder_ / "r.yaml", "name: other\n");
+  write_file_atomically(folder_ / "r.yaml", kRecipe + "seed: 2\n");
   EXPECT_TRUE(test::contains(refused(""), "another 'recipe'"));
 }
 
 TEST_F(SweepRunner, RefusesResultsThatCannotBeRead) {
   run("grid: {model.embed: [16]}\n");
   const auto file = sweep() / "runs/model.embed=16,seed=1/result.json";
-  write_file_atomically(file, "{\"end\": \"maybe\"}");
+  write_file_atomically(file, "{\"stop_reason\": \"maybe\"}");
   EXPECT_TRUE(test::contains(test::error_of([&] { run("grid: {model.embed: [16]}\n"); }),
                              file.string() + " is not the result of a run"));
+}
+
+TEST_F(SweepRunner, RefusesATypoBeforeAnyRunStarts) {
+  const auto message_of = [&](const std::string& text) {
+    const auto message = test::error_of([&] { run(text); });
+    EXPECT_FALSE(fs::exists(sweep()));
+    return message;
+  };
+  EXPECT_TRUE(test::contains(message_of("grid: {model.embd: [8, 16]}\n"),
+                             "unknown key 'model.embd'; did you mean 'embed'?"));
+  EXPECT_TRUE(test::contains(message_of("set: {train.epoch: 3}\ngrid: {model.embed: [8, 16]}\n"),
+                             "did you mean 'epochs'?"));
+  EXPECT_TRUE(test::contains(message_of("grid: {model.embed: [8, many]}\n"), "model.embed=many"));
+  EXPECT_EQ(calls(""), 0);
 }
 
 TEST_F(SweepRunner, RefusesAProgramThatIsNone) {

@@ -5,9 +5,9 @@
 
 #include "vitrine/core/settings.h"
 #include "vitrine/data/parts.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::test {
 
@@ -17,8 +17,8 @@ inline void save_small_checkpoint(const fs::path& path, const std::string& model
                                   const std::vector<std::string>& overrides = {}) {
   auto settings = Settings::from_text(
       "{name: small, model: {name: " + model +
-          ", image: 16, classes: 4}, data: {dataset: synthetic, batch: 8, synthetic: {train: 40, "
-          "test: 24, image: 16, classes: 4}}}",
+          ", image: 16, classes: 4}, data: {dataset: {name: synthetic, train: 40, test: 24, "
+          "image: 16, classes: 4}, batch: 8}}",
       "test");
   for (const auto& assignment : overrides) settings.override_with(assignment);
   Recipe recipe;

@@ -16,10 +16,9 @@ seed: 3
 model: {name: vit_c10_small, image: 16, patch: 4, dim: 32, depth: 2, heads: 2, hidden: 64,
         classes: 4, dropout: 0.1, attention_dropout: 0.1, drop_path: 0.1}
 data:
-  dataset: synthetic
+  dataset: {name: synthetic, train: 320, test: 64, image: 16, classes: 4}
   batch: 16
   validation: 0.1
-  synthetic: {train: 320, test: 64, image: 16, classes: 4}
   augment: {crop_padding: 2, flip: 0.5, mixup: 0.2}
 train:
   epochs: 4

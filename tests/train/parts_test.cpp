@@ -1,13 +1,11 @@
-// Schedules, optimizers, objective and metrics on their own.
+// Schedules, optimizers and metrics.jsonl on their own.
 #include <torch/torch.h>
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/models/vit.h"
 #include "vitrine/ops/orthogonal.h"
-#include "vitrine/train/evaluate.h"
 #include "vitrine/train/metrics.h"
-#include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
 #include "vitrine/train/schedule.h"
 
@@ -116,7 +114,8 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
     };
     expected = moved(expected, nearly_orthogonal(ahead) * std::sqrt(3.0));
     std::vector<torch::Tensor> parts;
-    for (const auto& part : ahead.narrow(0, 0, 8).split_with_sizes({2, 2, 4})) parts.push_back(nearly_orthogonal(part));
+    for (const auto& part : ahead.narrow(0, 0, 8).split_with_sizes({2, 2, 4}))
+      parts.push_back(nearly_orthogonal(part));
     expected_qkv = moved(expected_qkv, torch::cat(parts));
   }
   EXPECT_TRUE(torch::allclose(inside, expected, 1e-5, 1e-6));
@@ -170,116 +169,7 @@ TEST(Optimizer, DecaysOnlyWhatIsToBeDecayed) {
   }
 }
 
-TEST(Classification, LabelSmoothingIsTheFormulaAndSharesAreAccepted) {
-  const auto output = torch::tensor({{2.0, 0.0, -1.0}});
-  const auto log_p = output.log_softmax(1);
-  const auto target = torch::tensor({0});
-  const auto smooth = Classification(0.3).loss(output, target).item<double>();
-  const auto expected = -(0.8 * log_p[0][0] + 0.1 * log_p[0][1] + 0.1 * log_p[0][2]);
-  EXPECT_NEAR(smooth, expected.item<double>(), 1e-6);
-  const auto shares = torch::tensor({{0.25, 0.0, 0.75}});
-  EXPECT_NEAR(Classification(0).loss(output, shares).item<double>(),
-              -(0.25 * log_p[0][0] + 0.75 * log_p[0][2]).item<double>(), 1e-6);
-  EXPECT_EQ(Classification(0).measure(output, shares)[0].second, 0);
-  EXPECT_EQ(Classification(0).measure(output, target)[0].second, 1);
-}
-
-TEST(DigitSum, IsTheMeanCrossEntropyOfTheThreeDigits) {
-  torch::manual_seed(1);
-  const auto output = torch::randn({5, kSumScores});
-  const auto targets = random_targets(Task::DigitSum, output);
-  double expected = 0;
-  for (int64_t i = 0; i < 5; ++i)
-    for (int64_t digit = 0, first = 0; digit < 3; first += kSumDigitValues[digit++])
-      expected -= output[i]
-                      .narrow(0, first, kSumDigitValues[digit])
-                      .log_softmax(0)[targets[i][digit].item<int64_t>()]
-                      .item<double>();
-  EXPECT_NEAR(DigitSum(0).loss(output, targets).item<double>(), expected / 15, 1e-5);
-  EXPECT_GT(DigitSum(0.1).loss(output, targets).item<double>(), 0);
-}
-
-TEST(DigitSum, CountsSumsWhoseDigitsAreAllRight) {
-  auto output = torch::zeros({2, kSumScores});
-  const auto targets = torch::tensor({{1, 0, 7}, {0, 9, 4}}, torch::kLong);
-  for (const auto place : {1, 2 + 0, 12 + 7}) output[0][place] = 1;
-  for (const auto place : {0, 2 + 9, 12 + 5}) output[1][place] = 1;  // 95, not 94
-  EXPECT_EQ(DigitSum(0).measure(output, targets)[0].second, 1);
-  EXPECT_TRUE(
-      test::contains(test::error_of([&] { DigitSum(0).loss(output.narrow(1, 0, 20), targets); }),
-                     "scores 2x20 and targets 2x3 do not fit groups of 2, 10, 10"));
-}
-
-TEST(NextValue, IsTorchsMeanSquaredError) {
-  torch::manual_seed(1);
-  const auto output = torch::randn({7}), targets = random_targets(Task::NextValue, output);
-  const NextValue objective;
-  const auto expected = torch::nn::functional::mse_loss(output, targets).item<double>();
-  EXPECT_FLOAT_EQ(objective.loss(output, targets).item<double>(), expected);
-  Averages averages;
-  averages.add(objective.plain_loss(output, targets).item<double>(),
-               objective.measure(output, targets), objective.counted(targets));
-  EXPECT_FLOAT_EQ(averages.mean("mse"), expected);
-  EXPECT_EQ(averages.mean("mse"), averages.loss());
-  EXPECT_EQ(averages.counted(), 7);
-  EXPECT_EQ(objective.watched(), "mse");
-  EXPECT_FALSE(objective.higher_is_better());
-  EXPECT_TRUE(test::contains(test::error_of([&] {
-                               objective.loss(output, targets.view({7, 1}));
-                             }),
-                             "next value: output 7 does not fit targets 7x1"));
-  EXPECT_TRUE(test::contains(test::error_of([] { make_objective(Task::NextValue, 0.1); }),
-                             "set train.label_smoothing=0"));
-}
-
-TEST(NextToken, IsTorchsCrossEntropyOverTheCountedWords) {
-  torch::manual_seed(1);
-  const auto output = torch::randn({3, 4, 6});
-  auto targets = random_targets(Task::NextToken, output);
-  EXPECT_EQ(targets.sizes(), (std::vector<int64_t>{3, 4}));
-  targets[0][2] = targets[0][3] = targets[2][3] = kNotCounted;
-  const NextToken objective(/*label_smoothing=*/0);
-  const auto counted = targets.flatten().ne(kNotCounted);
-  const auto expected = torch::nn::functional::cross_entropy(output.flatten(0, 1).index({counted}),
-                                                             targets.flatten().index({counted}))
-                            .item<double>();
-  EXPECT_NEAR(objective.loss(output, targets).item<double>(), expected, 1e-6);
-  EXPECT_EQ(objective.counted(targets), 9);
-  EXPECT_NEAR(objective.derived(expected)[0].second, std::exp(expected), 1e-9);
-  EXPECT_GT(NextToken(0.2).loss(output, targets).item<double>(), 0);
-  EXPECT_TRUE(
-      test::contains(test::error_of([&] { objective.loss(output, targets.narrow(1, 0, 3)); }),
-                     "next token: output 3x4x6 does not fit targets 3x3"));
-}
-
-TEST(Scores, AreTheLossWhatWasMeasuredAndWhatFollows) {
-  Averages words, sums;
-  words.add(/*mean_loss=*/2.0, {}, /*counted=*/10);
-  words.add(1.0, {}, 30);
-  const auto of_words = scores_of(words, NextToken(0));
-  ASSERT_EQ(of_words.size(), 2u);
-  EXPECT_DOUBLE_EQ(words.mean("loss"), 1.25);
-  EXPECT_DOUBLE_EQ(of_words[1].second, std::exp(1.25));
-  EXPECT_EQ(scores_text(of_words, "loss"), "loss 1.2500 (perplexity 3.4903)");
-  sums.add(0.5, {{"accuracy", 3}}, 4);
-  EXPECT_EQ(scores_text(scores_of(sums, DigitSum(0)), "accuracy"),
-            "accuracy 75.00 % (loss 0.5000)");
-  Averages waves;
-  waves.add(0.00123, {{"mse", 4 * 0.00123}}, 4);
-  EXPECT_EQ(scores_text(scores_of(waves, NextValue()), "mse"), "mse 0.00123");
-}
-
-TEST(Averages, WeighByExamplesAndSurviveStoring) {
-  Averages a;
-  a.add(1.0, {{"accuracy", 3}}, 3);
-  a.add(2.0, {{"accuracy", 0}}, 1);
-  const auto b = Averages::restored(a.sums(), a.names());
-  EXPECT_DOUBLE_EQ(b.loss(), 1.25);
-  EXPECT_DOUBLE_EQ(b.mean("accuracy"), 0.75);
-  EXPECT_EQ(b.counted(), 4);
-}
-
-TEST(Metrics, GoOnBehindWhatIsKeptAndSkipAnIncompleteLine) {
+TEST(MetricsFile, GoesOnBehindWhatIsKeptAndSkipAnIncompleteLine) {
   test::TemporaryFolder folder;
   const auto path = folder / "metrics.jsonl";
   MetricsFile file(path, 0);

@@ -6,16 +6,17 @@
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/objective.h"
 #include "vitrine/train/run_result.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
 
 class Training : public testing::Test {
  protected:
-  TrainResult run(const std::vector<std::string>& overrides, const std::string& out = "runs") {
+  RunOutcome run(const std::vector<std::string>& overrides, const std::string& out = "runs") {
     auto settings = Settings::from_text(test::small_recipe(), "small.yaml");
     for (const auto& o : overrides) settings.override_with(o);
     Recipe recipe;
@@ -25,8 +26,8 @@ class Training : public testing::Test {
     const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
     const auto folder = RunFolder::create(folder_ / out, recipe.name);
     path_ = folder.path();
-    const Classification objective(recipe.train.label_smoothing);
-    return train({.recipe = recipe, .folder = folder, .objective = objective},
+    const auto objective = make_objective(data, recipe.train.label_smoothing);
+    return train({.recipe = recipe, .folder = folder, .objective = *objective},
                  build_for_training(recipe, data), data);
   }
   /// The training loss of the last epoch over that of the first.
@@ -50,7 +51,7 @@ std::vector<std::string> plain(std::vector<std::string> more) {
   for (const auto* o :
        {"model.dropout=0", "model.attention_dropout=0", "model.drop_path=0", "data.augment.mixup=0",
         "train.ema=0", "train.epochs=1", "train.optimizer.kind=sgd",
-        "data.synthetic.train=142"})  // leaves 128 to train with
+        "data.dataset.train=142"})  // leaves 128 to train with
     more.emplace_back(o);
   return more;
 }
@@ -59,8 +60,8 @@ std::vector<std::string> plain(std::vector<std::string> more) {
 
 TEST_F(Training, LearnsTheSyntheticClasses) {
   const auto result = run({"train.epochs=10"});
-  EXPECT_EQ(result.end, TrainEnd::Finished);
-  EXPECT_GT(result.best, 0.8);
+  EXPECT_EQ(result.stop_reason, StopReason::Finished);
+  EXPECT_GT(result.validation_value(), 0.8);
   const auto lines = read_metrics(path_ / "metrics.jsonl");
   EXPECT_EQ(
       std::count_if(lines.begin(), lines.end(), [](const auto& l) { return l.kind == "epoch"; }),
@@ -117,24 +118,25 @@ TEST_F(Training, BFloat16Learns) { EXPECT_LT(loss_ratio({"train.precision=bf16"}
 
 TEST_F(Training, StopsEarlyWithoutProgress) {
   const auto result = run({"train.optimizer.lr=1e-12", "train.patience=2", "train.epochs=50"});
-  EXPECT_EQ(result.end, TrainEnd::StoppedEarly);
+  EXPECT_EQ(result.stop_reason, StopReason::StoppedEarly);
   EXPECT_LE(result.epochs, 6);
 }
 
 TEST_F(Training, StopsAtItsGoal) {
   const auto result = run({"train.goal=0.3", "train.epochs=50"});
-  EXPECT_EQ(result.end, TrainEnd::ReachedGoal);
-  EXPECT_GE(result.best, 0.3);
+  EXPECT_EQ(result.stop_reason, StopReason::ReachedGoal);
+  EXPECT_GE(result.validation_value(), 0.3);
   EXPECT_LT(result.epochs, 50);
 }
 
 TEST_F(Training, IsNotFinishedIfItsTimeEndsInTheLastEpoch) {
-  EXPECT_EQ(run({"train.budget_seconds=0.01", "train.epochs=1"}).end, TrainEnd::OverBudget);
+  EXPECT_EQ(run({"train.budget_seconds=0.01", "train.epochs=1"}).stop_reason,
+            StopReason::OverBudget);
 }
 
 TEST_F(Training, StopsAtItsTimeBudgetWithAScoredCheckpoint) {
   const auto result = run({"train.budget_seconds=0.01", "train.epochs=50"});
-  EXPECT_EQ(result.end, TrainEnd::OverBudget);
+  EXPECT_EQ(result.stop_reason, StopReason::OverBudget);
   EXPECT_EQ(result.epochs, 1);
   EXPECT_TRUE(fs::exists(path_ / "checkpoints" / "best.safetensors"));
 }
@@ -156,10 +158,13 @@ TEST_F(Training, ALossThatIsNotFiniteStopsWithStepCausesAndAGoodCheckpoint) {
 TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
   EXPECT_TRUE(
       test::contains(test::error_of([&] { run({"model.classes=7"}); }), "set model.classes=4"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { run({"model.image=32"}); }), "data.image=32"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { run({"model.image=32"}); }), "data.preprocess.image=32"));
   EXPECT_TRUE(
       test::contains(test::error_of([&] { run({"model.channels=1"}); }), "model.channels=3"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { run({"data.dataset=addition"}); }),
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               run({"data.dataset=addition", "data.augment={}"});
+                             }),
                              "does not answer what data set 'addition' asks"));
 }
 
@@ -192,7 +197,7 @@ TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
   EXPECT_EQ(read_metrics(run / "metrics.jsonl").back().kind, "test");
   EXPECT_EQ(test::run_command({"eval", run.string()}).code, 0);
   const auto result = read_run_outcome(run / "result.json");
-  EXPECT_EQ(result.end, "finished");
+  EXPECT_EQ(result.stop_reason, StopReason::Finished);
   EXPECT_EQ(result.epochs, 2);
   EXPECT_EQ(result.checkpoint_bytes,
             static_cast<int64_t>(fs::file_size(run / "checkpoints/best.safetensors")));
@@ -206,7 +211,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
   const auto run = folder_ / "here";
   const auto outcome = test::run_command({"train", folder_ / "add.yaml", "--run", run.string()});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_GT(read_run_outcome(run / "result.json").accuracy, 0.5);
+  EXPECT_GT(read_run_outcome(run / "result.json").test_value(), 0.5);
   const auto scored = test::run_command({"eval", run.string(), "--split", "validation", "--json"});
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":2000"));
   const auto again = test::run_command({"train", folder_ / "add.yaml", "--run", run.string()});
@@ -220,22 +225,26 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
 }
 
 TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
-  write_file_atomically(folder_ / "wave.yaml",
-                        "{name: wave, model: {name: wave_rnn, hidden: 16, cell: gru}, data: "
-                        "{dataset: waves, length: 10, limit: 512, batch: 64}, train: {epochs: 5, "
-                        "optimizer: {kind: adam, lr: 0.01, weight_decay: 0}}}");
+  write_file_atomically(
+      folder_ / "wave.yaml",
+      "{name: wave, model: {name: wave_rnn, hidden: 16, cell: gru}, data: "
+      "{dataset: {name: waves, length: 10}, limit: 512, batch: 64}, train: {epochs: 5, "
+      "optimizer: {kind: adam, lr: 0.01, weight_decay: 0}}}");
   const auto run = folder_ / "here";
   const auto outcome = test::run_command({"train", folder_ / "wave.yaml", "--run", run.string()});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(test::contains(outcome.err, "test mse "));
   const auto result = read_run_outcome(run / "result.json");
-  EXPECT_LT(result.loss, 0.2);
-  EXPECT_TRUE(std::isnan(result.accuracy));
-  EXPECT_TRUE(std::isnan(result.validation_accuracy));
+  EXPECT_LT(result.test_value(), 0.2);
+  EXPECT_EQ(result.selection_metric.name, "mse");
+  EXPECT_EQ(result.test_value(), result.test_loss());
+  EXPECT_TRUE(std::isnan(value_of(result.test, "accuracy")));
   const auto lines = read_metrics(run / "metrics.jsonl");
-  EXPECT_EQ(lines.back().value("mse"), result.loss);
+  EXPECT_EQ(lines.back().value("mse"), result.test_value());
   EXPECT_TRUE(test::contains(read_file(run / "model_summary.txt"), "GRU"));
   EXPECT_GT(fs::file_size(run / "curves.svg"), 0u);
+  const auto metadata = read_safetensors_metadata(run / "checkpoints/best.safetensors");
+  EXPECT_FALSE(metadata.contains("preprocess"));  // there are no images
   const auto scored = test::run_command({"eval", run.string(), "--json"});
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
   EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));
@@ -272,14 +281,24 @@ TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
     return outcome.err;
   };
   EXPECT_TRUE(test::contains(
-      message_of("{model: {name: wave_transformer}, data: {dataset: waves, length: 30}}"),
+      message_of("{model: {name: wave_transformer}, data: {dataset: {name: waves, length: 30}}}"),
       "a sequence of 30 values is longer than length 20; set model.length"));
   EXPECT_TRUE(test::contains(message_of("{model: {name: wave_rnn}, data: {dataset: waves}, train: "
                                         "{label_smoothing: 0.1}}"),
                              "set train.label_smoothing=0"));
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: word_transformer, vocabulary: 50}, data: {dataset: sentences}}"),
-      "the model knows 50 words, the data has 419; set model.vocabulary=419"));
+      "the model knows 50 tokens, the data has 419; set model.vocabulary=419"));
+  write_file_atomically(folder_ / "text", std::string(500, 'a') + std::string(500, 'b'));
+  const auto bytes = (folder_ / "text").string();
+  EXPECT_TRUE(test::contains(message_of("{model: {name: word_transformer}, data: {dataset: bytes, "
+                                        "folder: " +
+                                        bytes + ", length: 16}}"),
+                             "the model knows 419 tokens, the data has 256"));
+  EXPECT_TRUE(test::contains(message_of("{model: {name: word_transformer, vocabulary: 256}, data: "
+                                        "{dataset: bytes, folder: " +
+                                        bytes + ", length: 16}}"),
+                             "the data asks for the token itself"));
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: wave_rnn}, data: {dataset: sentences}}"),
       "wave_rnn does not answer what data set 'sentences' asks; choose word_transformer"));

@@ -4,6 +4,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/peak_memory.h"
 #include "vitrine/infer/device.h"
+#include "vitrine/inspect/model_memory.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/registry.h"
@@ -34,6 +35,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   const auto choice = read_model("name: " + o.model, settings, "bench");
   const auto threads = set_up_runtime(o.threads);
   open_device(o.device);
+  check_model_fits(choice, /*copies=*/1);
   const auto model = choice.build();
   check(!o.recompute || model->named_children().contains("blocks"),
         "bench: {} has no blocks to compute again; leave out --recompute", o.model);

@@ -23,7 +23,7 @@ using nlohmann::json;
 struct DataOptions {
   std::string name;
   std::string root;
-  std::vector<std::string> settings;  // key=value, as under `data:` of a recipe
+  std::vector<std::string> settings;  // key=value
   std::string from;
   std::string split = "train";
   int64_t count = 64;
@@ -35,17 +35,39 @@ struct DataOptions {
 void bind_common(CLI::App& app, DataOptions& o) {
   app.add_option("name", o.name, "the data set (`vitrine data list`)")->required();
   app.add_option("--root", o.root, "where data sets lie (default: $VITRINE_DATA, else data)");
-  app.add_option("settings", o.settings, "key=value of the recipe's data part, folder=PATH say");
+  app.add_option("settings", o.settings,
+                 "key=value of the data set (path=FOLDER), validation=SHARE and limit=COUNT");
+}
+
+/// What the settings of these commands are about: the data set's own, and how it is split.
+struct SplitSettings {
+  DataConfig& config;
+
+  void visit(Fields& f) {
+    config.dataset.visit_settings(f);
+    f("validation", config.validation, "share of the training images kept for validation");
+    f("limit", config.limit, "use only this many training images; 0 = all");
+  }
+};
+
+/// Throws if a key is written as in a recipe.
+void check_short_names(const DataOptions& o) {
+  for (const auto& assignment : o.settings)
+    for (const auto& prefix : {std::string("data.dataset."), std::string("dataset."),
+                               std::string("data."), o.name + "."})
+      check(!assignment.starts_with(prefix), "data: write {} here, not {}",
+            assignment.substr(std::min(prefix.size(), assignment.size())), assignment);
 }
 
 DataConfig config_of(const DataOptions& o) {
+  DataConfig config;
+  config.dataset.choose(o.name);
+  check_short_names(o);
   auto settings = Settings::from_text("{}", "command line");
   for (const auto& assignment : o.settings) settings.override_with(assignment);
-  DataConfig config;
-  settings.read_into(config);
-  config.dataset = o.name;
+  SplitSettings split{config};
+  settings.read_into(split);
   if (!o.root.empty()) config.root = o.root;
-  datasets().get(o.name);
   return config;
 }
 
@@ -62,7 +84,7 @@ int run_list(const DataOptions& o, Streams streams) {
 int run_fetch(const DataOptions& o, Streams streams) {
   catch_interrupts();
   const auto config = config_of(o);
-  const auto done = datasets().get(o.name).fetch(config, o.from);
+  const auto done = config.dataset->fetch(config, o.from);
   (o.json ? streams.err : streams.out) << done << '\n';
   if (o.json)
     streams.out

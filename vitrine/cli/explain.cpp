@@ -5,8 +5,8 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/ops/runtime.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::cli {
 namespace {

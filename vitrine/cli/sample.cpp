@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "vitrine/cli/commands.h"
@@ -22,7 +23,7 @@ struct SampleCommandOptions {
 };
 
 std::string sample_title(const SampleCommandOptions& o) {
-  auto title = o.complete.empty() ? fmt::format("Made up by {}", o.model)
+  auto title = o.complete.empty() ? fmt::format("Sampled from {}", o.model)
                                   : fmt::format("{} from its upper {:.0f} % on, by {}",
                                                 fs::path(o.complete).filename().string(),
                                                 100 * o.generate.keep, o.model);
@@ -34,19 +35,23 @@ std::string sample_title(const SampleCommandOptions& o) {
 int run_sample(SampleCommandOptions o, Streams s) {
   plot::check_figure_file(o.out);
   set_up_runtime(o.threads);
-  if (!o.complete.empty()) o.generate.picture = read_image(o.complete);
+  if (!o.complete.empty()) o.generate.image = read_image(o.complete);
   const auto made = generate(o.model, o.generate);
-  s.err << fmt::format("{} bytes in {}, {:.0f} bytes/s\n", made.bytes, duration_text(made.seconds),
-                       static_cast<double>(made.bytes) / made.seconds);
-  for (const auto& text : made.texts) s.out << text << "\n\n";
-  if (made.pictures.empty()) return 0;
-  auto pictures = made.pictures;
-  std::vector<std::string> titles(pictures.size());
-  if (o.generate.picture) {
-    pictures.insert(pictures.begin(), *o.generate.picture);
-    titles.insert(titles.begin(), "the picture");
+  s.err << fmt::format("{} {} in {}, {:.0f} {}/s\n", made.tokens, made.unit,
+                       duration_text(made.seconds), static_cast<double>(made.tokens) / made.seconds,
+                       made.unit);
+  const bool has_lines = std::any_of(made.texts.begin(), made.texts.end(), [](const auto& text) {
+    return text.find('\n') != std::string::npos;
+  });
+  for (const auto& text : made.texts) s.out << text << (has_lines ? "\n\n" : "\n");
+  if (made.images.empty()) return 0;
+  auto images = made.images;
+  std::vector<std::string> titles(images.size());
+  if (o.generate.image) {
+    images.insert(images.begin(), *o.generate.image);
+    titles.insert(titles.begin(), "the image");
   }
-  plot::picture_grid(sample_title(o), pictures, titles).save(o.out);
+  plot::picture_grid(sample_title(o), images, titles).save(o.out);
   s.out << o.out << '\n';
   return 0;
 }
@@ -55,24 +60,24 @@ int run_sample(SampleCommandOptions o, Streams s) {
 
 Command sample_command() {
   return {
-      "sample", "let a network make up pictures or texts", [](CLI::App& app) {
+      "sample", "sample images or text from a model", [](CLI::App& app) {
         const auto o = std::make_shared<SampleCommandOptions>();
         app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
         app.add_option("-n,--count", o->generate.count, "how many")->capture_default_str();
         app.add_option("--temperature", o->generate.temperature,
-                       "below 1: likely bytes more often; above 1: less often")
+                       "sampling temperature (below 1 sharpens, above 1 flattens)")
             ->capture_default_str();
-        app.add_option("--top-k", o->generate.top_k, "only the k likeliest bytes; 0 = all")
+        app.add_option("--top-k", o->generate.top_k,
+                       "sample from the k most probable bytes or words; 0 = from all")
             ->capture_default_str();
-        app.add_option("--seed", o->generate.seed, "the same seed draws the same bytes")
+        app.add_option("--seed", o->generate.seed, "the same seed gives the same samples")
             ->capture_default_str();
-        app.add_option("--complete", o->complete, "a picture whose upper part is kept");
-        app.add_option("--keep", o->generate.keep, "the share of its rows that is kept")
+        app.add_option("--complete", o->complete, "an image whose upper part is kept");
+        app.add_option("--keep", o->generate.keep, "the fraction of its rows that is kept")
             ->capture_default_str();
-        app.add_option("--text", o->generate.text, "how texts begin");
-        app.add_option("-o,--out", o->out, "the grid of pictures, PNG or SVG")
-            ->capture_default_str();
+        app.add_option("--text", o->generate.text, "how texts or sentences begin");
+        app.add_option("-o,--out", o->out, "the grid of images, PNG or SVG")->capture_default_str();
         app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
         return [o](Streams s) { return run_sample(*o, s); };
       }};

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/core/files.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/registry.h"
 #include "vitrine/ops/runtime.h"
@@ -53,7 +54,7 @@ const Registry<Study>& studies() {
 
 int run_study(StudyOptions o, Streams s) {
   const auto& study = studies().get(o.name);
-  if (o.sweeps.empty()) o.sweeps = "recipes/" + o.name;
+  if (o.sweeps.empty()) o.sweeps = shipped_path("recipes/" + o.name).string();
   if (o.out.empty()) o.out = "studies/" + o.name;
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
@@ -86,8 +87,9 @@ Command study_command() {
                          return fmt::format("{}", fmt::join(study.parts(), ", "));
                        }))
             ->delimiter(',');
-        app.add_option("--sweeps", o->sweeps,
-                       "the folder of the study's sweep files; default recipes/NAME");
+        app.add_option(
+            "--sweeps", o->sweeps,
+            "the folder of the study's sweep files; default recipes/NAME here or as installed");
         app.add_option("--out", o->out,
                        "where runs, figures and report.html go; default studies/NAME");
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")

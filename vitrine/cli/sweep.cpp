@@ -26,7 +26,7 @@ std::string command_line(const SweepCommandOptions& o) {
 int64_t failures(const SweepResult& result) {
   int64_t count = 0;
   for (const auto& point : result.points)
-    for (const auto& run : point.runs) count += run.end == RunEnd::Failed;
+    for (const auto& run : point.runs) count += run.failed();
   return count;
 }
 

@@ -43,6 +43,11 @@ class Fields {
       if (text == current) value = choice;
   }
 
+  /// A file or folder. Where it is read from a file, it lies relative to that file.
+  virtual void path(std::string_view name, std::string& value, std::string_view help) {
+    (*this)(name, value, help);
+  }
+
   /// A config inside a config.
   template <typename Config>
   void group(std::string_view name, Config& config, std::string_view help) {
@@ -51,10 +56,22 @@ class Fields {
     end_group();
   }
 
+  /// A group whose key `name` decides its other keys (core/choice.h); a single word in its place
+  /// means that name.
+  template <typename Config>
+  void choice(std::string_view name, Config& config, std::string_view help) {
+    begin_choice(name, help);
+    config.visit(*this);
+    end_group();
+  }
+
  protected:
   virtual void one_of(std::string_view name, std::string& value,
                       const std::vector<std::string>& choices, std::string_view help) = 0;
   virtual void begin_group(std::string_view name, std::string_view help) = 0;
+  virtual void begin_choice(std::string_view name, std::string_view help) {
+    begin_group(name, help);
+  }
   virtual void end_group() = 0;
 };
 

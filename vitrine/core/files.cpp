@@ -88,6 +88,14 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   write_file_atomically(path, [&](const ByteSink& sink) { sink(text.data(), text.size()); });
 }
 
+fs::path shipped_path(const fs::path& relative) {
+  if (fs::exists(relative)) return relative;
+  std::error_code error;
+  const auto program = fs::read_symlink("/proc/self/exe", error);
+  const auto installed = program.parent_path().parent_path() / "share" / "vitrine" / relative;
+  return fs::exists(installed) ? installed : relative;
+}
+
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);

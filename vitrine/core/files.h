@@ -22,6 +22,11 @@ using ByteSink = std::function<void(const void* bytes, size_t count)>;
 void write_file_atomically(const fs::path& path, const std::function<void(const ByteSink&)>& fill);
 void write_file_atomically(const fs::path& path, std::string_view text);
 
+/// A file or folder that comes with the program, such as "recipes/addition": relative to the
+/// working directory or, if it is not there, to share/vitrine beside the installed program's
+/// folder.
+fs::path shipped_path(const fs::path& relative);
+
 /// Makes a folder and its parents; throws an `Error` that names it.
 void make_folder(const fs::path& path);
 

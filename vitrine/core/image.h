@@ -20,4 +20,12 @@ struct Image {
   }
 };
 
+/// An image as a sequence of bytes: row by row, pixel by pixel, channel by channel.
+struct ImageLayout {
+  int64_t rows = 0, columns = 0, channels = 0;
+
+  int64_t length() const { return rows * columns * channels; }
+  bool operator==(const ImageLayout&) const = default;
+};
+
 }  // namespace vitrine

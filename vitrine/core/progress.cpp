@@ -48,6 +48,12 @@ void Progress::update(int64_t done, const std::string& note) {
   draw(/*last=*/false);
 }
 
+void Progress::clear() {
+  if (!terminal_ || !shown_) return;
+  fmt::print(stderr, "\r\x1b[2K");
+  std::fflush(stderr);
+}
+
 void Progress::draw(bool last) {
   shown_ = true;
   const double elapsed = seconds();

@@ -20,6 +20,8 @@ class Progress {
   /// Work that was done before this process started (a resume): it does not count for the speed.
   void start_at(int64_t done) { started_at_ = done; }
   double seconds() const;
+  /// Makes room for a line of other text on a terminal; the next update draws the bar below it.
+  void clear();
 
  private:
   void draw(bool last);

@@ -3,7 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <functional>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -12,19 +12,6 @@
 #include "vitrine/core/nearest.h"
 
 namespace vitrine {
-
-struct Settings::Tree {
-  YAML::Node root;
-  std::string origin;
-  std::set<std::string> overridden;  // dotted paths set from the command line
-
-  std::string where(const std::string& path, const YAML::Node& node) const {
-    if (overridden.count(path)) return "command line";
-    if (!node.IsDefined()) return origin;
-    const auto mark = node.Mark();
-    return mark.is_null() ? origin : fmt::format("{}:{}", origin, mark.line + 1);
-  }
-};
 
 namespace {
 
@@ -40,14 +27,79 @@ std::string scalar_text(const YAML::Node& node) {
   return out.c_str();
 }
 
+std::string place(const std::string& origin, const YAML::Node& node) {
+  return node.Mark().is_null() ? origin : fmt::format("{}:{}", origin, node.Mark().line + 1);
+}
+
+/// Throws unless every key is a word that its group has once. Aliases can make a small text an
+/// endless tree, so the walk is bounded.
+class KeyCheck {
+ public:
+  explicit KeyCheck(const std::string& origin) : origin_(origin) {}
+
+  void operator()(const YAML::Node& node, int depth = 0) {
+    constexpr int kDeepest = 64;
+    constexpr int64_t kMostNodes = 1'000'000;
+    check(depth <= kDeepest && ++nodes_ <= kMostNodes, "{}: the groups are nested too deeply",
+          place(origin_, node));
+    if (node.IsSequence())
+      for (const auto& item : node) (*this)(item, depth + 1);
+    if (!node.IsMap()) return;
+    std::map<std::string, YAML::Node> seen;
+    for (const auto& item : node) {
+      const auto& key = item.first;
+      check(key.IsScalar(), "{}: a key must be a word, not a list or a group", place(origin_, key));
+      const auto [first, is_new] = seen.emplace(key.Scalar(), key);
+      check(is_new, "{}: key '{}' is given twice, first in line {}; remove one",
+            place(origin_, key), key.Scalar(), first->second.Mark().line + 1);
+      (*this)(item.second, depth + 1);
+    }
+  }
+
+ private:
+  const std::string& origin_;
+  int64_t nodes_ = 0;
+};
+
+/// The tree of a text; bad syntax and bad keys throw.
+YAML::Node load_yaml(const std::string& text, const std::string& origin) {
+  YAML::Node root;
+  try {
+    root = YAML::Load(text);
+  } catch (const YAML::Exception& e) {
+    fail("{}:{}: not valid YAML: {}", origin, e.mark.line + 1, e.msg);
+  }
+  KeyCheck{origin}(root);
+  return root;
+}
+
 }  // namespace
 
+struct Settings::Tree {
+  YAML::Node root;
+  std::string origin;
+  fs::path folder;                              // of the file; empty if there is none
+  std::set<std::string> assigned;               // paths that the command line set
+  std::map<std::string, std::string> expanded;  // values that an assignment took for a choice
+
+  /// Whether the value at a path, or a group around it, was set on the command line.
+  bool from_command_line(const std::string& path) const {
+    for (auto end = path.find('.'); end != std::string::npos; end = path.find('.', end + 1))
+      if (assigned.contains(path.substr(0, end))) return true;
+    return assigned.contains(path);
+  }
+
+  std::string where(const std::string& path, const YAML::Node& node) const {
+    if (from_command_line(path)) return "command line";
+    return node.IsDefined() ? place(origin, node) : origin;
+  }
+};
+
 /// Fills fields from a tree and remembers which keys were asked for.
-class SettingsReader : public Fields {
+class Settings::Reader : public Fields {
  public:
-  SettingsReader(YAML::Node root, std::function<std::string(const std::string&, YAML::Node)> where)
-      : where_(std::move(where)) {
-    open_.push_back({"", std::move(root), {}});
+  explicit Reader(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
+    open_.push_back({"", tree_->root, {}});
   }
 
   void operator()(std::string_view name, bool& value, std::string_view) override {
@@ -75,28 +127,39 @@ class SettingsReader : public Fields {
     if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
     const auto node = find(name);
     const auto path = joined(open_.back().path, name);
-    fail("{}: {} is '{}'{} (one of {})", where_(path, node), path, value,
+    fail("{}: {} is '{}'{} (one of {})", tree_->where(path, node), path, value,
          did_you_mean(value, choices), fmt::join(choices, ", "));
   }
 
-  void begin_group(std::string_view name, std::string_view) override {
-    open_.back().asked.emplace_back(name);
-    const auto path = joined(open_.back().path, name);
+  void path(std::string_view name, std::string& value, std::string_view help) override {
+    (*this)(name, value, help);
     const auto node = find(name);
-    const bool given = node.IsDefined() && !node.IsNull();
-    check(!given || node.IsMap(), "{}: {} is '{}', expected a group of keys", where_(path, node),
-          path, scalar_text(node));
-    open_.push_back({path, given ? node : YAML::Node(YAML::NodeType::Map), {}});
+    if (value.empty() || !node.IsDefined() || node.IsNull()) return;
+    const bool here = tree_->from_command_line(joined(open_.back().path, name));
+    const auto folder = here || tree_->folder.empty() ? fs::current_path() : tree_->folder;
+    value = (folder / value).lexically_normal().string();
+  }
+
+  void begin_group(std::string_view name, std::string_view) override { open(name, find(name)); }
+
+  void begin_choice(std::string_view name, std::string_view) override {
+    auto node = find(name);
+    if (node.IsDefined() && node.IsScalar()) {
+      YAML::Node named(YAML::NodeType::Map);
+      named["name"] = node;
+      node.reset(named);
+    }
+    open(name, node);
   }
 
   void end_group() override {
     const auto& group = open_.back();
     if (group.node.IsMap()) {
       for (const auto& item : group.node) {
-        const auto key = item.first.as<std::string>();
+        const auto& key = item.first.Scalar();
         if (std::find(group.asked.begin(), group.asked.end(), key) != group.asked.end()) continue;
         const auto path = joined(group.path, key);
-        fail("{}: unknown key '{}'{} (known here: {})", where_(path, item.first), path,
+        fail("{}: unknown key '{}'{} (known here: {})", tree_->where(path, item.first), path,
              did_you_mean(key, group.asked), fmt::join(group.asked, ", "));
       }
     }
@@ -109,6 +172,15 @@ class SettingsReader : public Fields {
     YAML::Node node;
     std::vector<std::string> asked;
   };
+
+  void open(std::string_view name, const YAML::Node& node) {
+    open_.back().asked.emplace_back(name);
+    const auto path = joined(open_.back().path, name);
+    const bool given = node.IsDefined() && !node.IsNull();
+    check(!given || node.IsMap(), "{}: {} is '{}', expected a group of keys",
+          tree_->where(path, node), path, scalar_text(node));
+    open_.push_back({path, given ? node : YAML::Node(YAML::NodeType::Map), {}});
+  }
 
   YAML::Node find(std::string_view name) const {
     const YAML::Node& here = open_.back().node;
@@ -124,25 +196,28 @@ class SettingsReader : public Fields {
       value = node.as<T>();
     } catch (const YAML::Exception&) {
       const auto path = joined(open_.back().path, name);
-      fail("{}: {} is '{}', expected {}", where_(path, node), path, scalar_text(node), expected);
+      if (const auto group = tree_->expanded.find(path); group != tree_->expanded.end())
+        fail("command line: '{}': {} is a value, not a group of keys", group->second, path);
+      fail("{}: {} is '{}', expected {}", tree_->where(path, node), path, scalar_text(node),
+           expected);
     }
   }
 
-  std::function<std::string(const std::string&, YAML::Node)> where_;
+  std::shared_ptr<const Tree> tree_;
   std::vector<Group> open_;
 };
 
-Settings Settings::from_file(const std::string& path) { return from_text(read_file(path), path); }
+Settings Settings::from_file(const std::string& path) {
+  auto settings = from_text(read_file(path), path);
+  settings.tree_->folder = fs::absolute(path).parent_path();
+  return settings;
+}
 
 Settings Settings::from_text(const std::string& text, std::string origin) {
   Settings settings;
   settings.tree_ = std::make_shared<Tree>();
-  try {
-    settings.tree_->root = YAML::Load(text);
-  } catch (const YAML::Exception& e) {
-    fail("{}:{}: not valid YAML: {}", origin, e.mark.line + 1, e.msg);
-  }
   auto& root = settings.tree_->root;
+  root = load_yaml(text, origin);
   if (!root.IsDefined() || root.IsNull()) root = YAML::Node(YAML::NodeType::Map);
   check(root.IsMap(), "{}: expected 'key: value' lines at the top", origin);
   settings.tree_->origin = std::move(origin);
@@ -154,13 +229,13 @@ void Settings::override_with(const std::string& assignment) {
   check(equals != std::string::npos && equals > 0,
         "command line: '{}' is not of the form key.path=value", assignment);
   const auto path = assignment.substr(0, equals);
-  YAML::Node value;
-  try {
-    value = YAML::Load(assignment.substr(equals + 1));
-  } catch (const YAML::Exception& e) {
-    fail("command line: the value of '{}' is not valid: {}", assignment, e.msg);
-  }
+  auto value = load_yaml(assignment.substr(equals + 1),
+                         fmt::format("command line: the value of '{}'", assignment));
   if (value.IsNull()) value = YAML::Node("");
+  for (const auto& earlier : tree_->assigned)
+    check(!earlier.starts_with(path + "."),
+          "command line: '{}' would undo '{}', which was given before it; give it first",
+          assignment, earlier);
 
   YAML::Node here = tree_->root;
   std::istringstream keys(path);
@@ -168,27 +243,29 @@ void Settings::override_with(const std::string& assignment) {
   std::getline(keys, key, '.');
   while (std::getline(keys, next, '.')) {
     walked = joined(walked, key);
-    tree_->overridden.insert(walked);
     YAML::Node child = here[key];
     if (!child.IsDefined() || child.IsNull()) {
       here[key] = YAML::Node(YAML::NodeType::Map);
       child = here[key];
+      tree_->assigned.insert(walked);
+    } else if (child.IsScalar()) {  // perhaps the name of a choice, whose keys these are
+      const YAML::Node name(child);
+      YAML::Node group(YAML::NodeType::Map);
+      group["name"] = YAML::Clone(name);
+      here[key] = group;
+      child = here[key];
+      tree_->expanded[walked] = assignment;
     }
     check(child.IsMap(), "command line: '{}': {} is a value, not a group of keys", assignment, key);
     here.reset(child);
     key = next;
   }
   here[key] = value;
-  tree_->overridden.insert(path);
+  tree_->assigned.insert(path);
 }
 
-std::unique_ptr<Fields> Settings::make_reader() const {
-  const auto tree = tree_;
-  return std::make_unique<SettingsReader>(
-      tree->root,
-      [tree](const std::string& path, const YAML::Node& node) { return tree->where(path, node); });
-}
+std::unique_ptr<Fields> Settings::make_reader() const { return std::make_unique<Reader>(tree_); }
 
-void Settings::finish(Fields& reader) { static_cast<SettingsReader&>(reader).end_group(); }
+void Settings::finish(Fields& reader) { static_cast<Reader&>(reader).end_group(); }
 
 }  // namespace vitrine

@@ -9,10 +9,11 @@
 namespace vitrine {
 
 /// A tree of named values as a person wrote it: YAML, then `key.path=value` overrides. It knows
-/// where each value came from, so that errors can say it.
+/// where each value came from, so that errors can say it, and what a relative path is relative to:
+/// the file's folder for a value of the file, the working directory for an override.
 class Settings {
  public:
-  /// Reads a YAML file; a missing file or bad syntax throws with file and line.
+  /// Reads a YAML file; a missing file, bad syntax or a key given twice throws with file and line.
   static Settings from_file(const std::string& path);
   /// Reads YAML text; `origin` names it in errors.
   static Settings from_text(const std::string& text, std::string origin);
@@ -31,6 +32,7 @@ class Settings {
 
  private:
   struct Tree;
+  class Reader;
   Settings() = default;
   std::unique_ptr<Fields> make_reader() const;
   static void finish(Fields& reader);

@@ -7,11 +7,10 @@ namespace vitrine {
 
 /// What a network is asked, and so how its answers are scored. A model and its data must agree.
 enum class Task {
-  Classes,    // which class? scores (B, N), targets (B) int64 or (B, N) shares
-  DigitSum,   // what is a + b? scores (B, kSumScores), targets (B, 3) int64: the sum's digits
+  Classes,    // which class? logits (B, N), targets (B) int64 or (B, N) shares
+  DigitSum,   // what is a + b? logits (B, kSumScores), targets (B, 3) int64: the sum's digits
   NextValue,  // how does a sequence of numbers go on? values (B), targets (B) float
-  NextToken,  // which word comes after each? scores (B, T, N), targets (B, T) int64
-  NextByte,   // which byte comes where, told by those before it? scores (B, T, 256), targets (B, T)
+  NextToken,  // which token of a vocabulary comes next? logits (B, T, N), targets (B, T) int64
 };
 
 /// The values each digit of a sum 0 .. 198 can take: hundreds, tens, units. A network scores every
@@ -22,8 +21,8 @@ constexpr int64_t kSumScores = 22;
 /// The values of a byte.
 inline constexpr int64_t kByteValues = 256;
 
-/// A target of Task::NextToken that is not counted: no word comes there.
-inline constexpr int64_t kNotCounted = -100;
+/// A target of Task::NextToken that is not counted: no token comes there.
+inline constexpr int64_t kIgnoreIndex = -100;
 
 /// The pairs of numbers 00 .. 99 to add; pair a, b has the index a * 100 + b.
 inline constexpr int kAdditionPairs = 10'000;

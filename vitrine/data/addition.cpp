@@ -5,6 +5,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
 #include "vitrine/core/task.h"
+#include "vitrine/data/config.h"
 #include "vitrine/data/tensor_batches.h"
 
 namespace vitrine {
@@ -45,7 +46,7 @@ int64_t held_out_count(const DataConfig& config) {
   return static_cast<int64_t>(config.validation * static_cast<double>(kAdditionPairs));
 }
 
-Splits open(const DataConfig& config, uint64_t seed) {
+Splits addition(const DataConfig& config, uint64_t seed) {
   const auto order = shuffled_pairs(seed);
   const auto first = order.begin() + held_out_count(config);
   auto last = order.end();
@@ -61,6 +62,13 @@ Splits open(const DataConfig& config, uint64_t seed) {
   return splits;
 }
 
+class AdditionData : public DatasetOf<AdditionData> {
+ public:
+  Splits splits(const DataConfig& config, uint64_t seed) const override {
+    return addition(config, seed);
+  }
+};
+
 }  // namespace
 
 std::vector<int64_t> held_out_pairs(const DataConfig& config, uint64_t seed) {
@@ -70,8 +78,8 @@ std::vector<int64_t> held_out_pairs(const DataConfig& config, uint64_t seed) {
 }
 
 DatasetEntry addition_entry() {
-  return built_in_entry("all 10,000 sums of two numbers 00 .. 99, digit by digit; nothing to fetch",
-                        open);
+  return {"all 10,000 sums of two numbers 00 .. 99, digit by digit; nothing to fetch",
+          std::make_shared<AdditionData>()};
 }
 
 }  // namespace vitrine

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "vitrine/core/image.h"
 #include "vitrine/core/task.h"
 #include "vitrine/data/dataset.h"
 
@@ -33,8 +35,10 @@ class BatchSource {
 /// The three parts of a data set, as a recipe splits it.
 struct Splits {
   Task task = Task::Classes;
-  std::unique_ptr<BatchSource> train, validation, test;
-  std::vector<std::string> classes{};  // with Task::Classes; with Task::NextToken the words
+  std::unique_ptr<BatchSource> train{}, validation{}, test{};
+  std::vector<std::string> classes{};         // with Task::NextToken the words; empty for bytes
+  int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
+  std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
 
   std::unique_ptr<BatchSource>& get(Part part) {
     return part == Part::Train ? train : part == Part::Validation ? validation : test;

@@ -70,62 +70,75 @@ class TextBytes : public BatchSource {
   uint64_t seed_;
 };
 
-Splits open_cifar10_bytes(const DataConfig& config, uint64_t seed) {
-  check(config.augment == AugmentConfig{} && config.image == 0,
-        "cifar10_bytes: data.augment and data.image ({}) must stay as they are by default: the "
-        "bytes of pictures are learned unchanged",
-        config.image);
-  auto pictures = config;
-  pictures.dataset = "cifar10";
-  pictures.mean = pictures.std = {};  // bytes stay as they are
-  const auto parts = open_parts(pictures, seed);
-  Splits splits;
-  splits.task = Task::NextByte;
-  splits.train = std::make_unique<ImageBytes>(parts.train);
-  splits.validation = std::make_unique<ImageBytes>(parts.validation);
-  splits.test = std::make_unique<ImageBytes>(parts.test);
-  return splits;
-}
+class Cifar10Bytes : public DatasetOf<Cifar10Bytes> {
+ public:
+  Splits splits(const DataConfig& config, uint64_t seed) const override {
+    auto images = config;
+    images.dataset.choose("cifar10");
+    const auto parts = open_parts(images, seed);
+    Splits splits;
+    splits.task = Task::NextToken;
+    splits.vocabulary = kByteValues;
+    splits.image_layout = ImageLayout{kCifar10Side, kCifar10Side, 3};
+    splits.train = std::make_unique<ImageBytes>(parts.train);
+    splits.validation = std::make_unique<ImageBytes>(parts.validation);
+    splits.test = std::make_unique<ImageBytes>(parts.test);
+    return splits;
+  }
+  std::string fetch(const DataConfig& config, const std::string& source) const override {
+    return DatasetBlueprint::make("cifar10")->fetch(config, source);
+  }
+};
 
-Splits open_bytes(const DataConfig& config, uint64_t seed) {
-  check(!config.folder.empty(), "bytes: data.folder is empty; set it to the file to learn from");
-  const auto text = read_file(config.folder);
-  const auto size = std::ssize(text);
-  const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));
-  check(share >= config.length && size - 2 * share >= config.length,
-        "bytes: '{}' has {} bytes: too few for sequences of {} in training and, with "
-        "data.validation {}, in validation and test",
-        config.folder, size, config.length, config.validation);
-  const auto part = [&](int64_t first, int64_t count) {
-    return std::make_unique<TextBytes>(text.substr(first, count), config.length, seed);
-  };
-  Splits splits;
-  splits.task = Task::NextByte;
-  const auto most = config.limit > 0 ? config.limit * config.length : size;
-  splits.train = part(0, std::min(size - 2 * share, most));
-  splits.validation = part(size - 2 * share, share);
-  splits.test = part(size - share, share);
-  return splits;
-}
+struct ByteSettings {
+  std::string file;
+  int64_t length = 1024;
+
+  void visit(Fields& f) {
+    f.path("file", file, "the file to learn from");
+    f("length", length, "bytes of a sequence");
+  }
+  void validate() const { check(length >= 2, "bytes: length {} is less than 2", length); }
+};
+
+class ByteData : public DatasetOf<ByteData, ByteSettings> {
+ public:
+  Splits splits(const DataConfig& config, uint64_t seed) const override {
+    const auto& [file, length] = settings;
+    check(!file.empty(),
+          "bytes: no file is given; set data.dataset.file to the file to learn from");
+    const auto text = read_file(file);
+    const auto size = std::ssize(text);
+    const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));
+    check(share >= length && size - 2 * share >= length,
+          "bytes: '{}' has {} bytes: too few for sequences of {} in training and, with "
+          "data.validation {}, in validation and test",
+          file, size, length, config.validation);
+    const auto part = [&, length = length](int64_t first, int64_t count) {
+      return std::make_unique<TextBytes>(text.substr(first, count), length, seed);
+    };
+    Splits splits;
+    splits.task = Task::NextToken;
+    splits.vocabulary = kByteValues;
+    const auto most = config.limit > 0 ? config.limit * length : size;
+    splits.train = part(0, std::min(size - 2 * share, most));
+    splits.validation = part(size - 2 * share, share);
+    splits.test = part(size - share, share);
+    return splits;
+  }
+  std::string fetch(const DataConfig&, const std::string&) const override {
+    return "bytes: reads the file of data.dataset.file, nothing to fetch";
+  }
+};
 
 }  // namespace
 
 DatasetEntry cifar10_bytes_entry() {
-  auto entry =
-      built_in_entry("the pictures of CIFAR-10 as sequences of 3072 bytes", open_cifar10_bytes);
-  entry.fetch = [](const DataConfig& config, const std::string& source) {
-    return datasets().get("cifar10").fetch(config, source);
-  };
-  return entry;
+  return {"the images of CIFAR-10 as sequences of 3072 bytes", std::make_shared<Cifar10Bytes>()};
 }
 
 DatasetEntry bytes_entry() {
-  auto entry = built_in_entry(
-      "any file as sequences of bytes: data.folder names it, data.length cuts it", open_bytes);
-  entry.fetch = [](const DataConfig&, const std::string&) {
-    return std::string("bytes: reads the file of data.folder, nothing to fetch");
-  };
-  return entry;
+  return {"any file as sequences of bytes (file=FILE length=1024)", std::make_shared<ByteData>()};
 }
 
 }  // namespace vitrine

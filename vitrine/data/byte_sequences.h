@@ -4,12 +4,12 @@
 
 namespace vitrine {
 
-/// The pictures of CIFAR-10 as 3072 bytes, R0 G0 B0 R1 ..., each to be told from those before it:
+/// The images of CIFAR-10 as 3072 bytes, R0 G0 B0 R1 ..., each to be told from those before it:
 /// (B, 3072) int64, inputs and targets the same.
 DatasetEntry cifar10_bytes_entry();
 
-/// The file `data.folder` as sequences of `data.length` bytes: the last shares `data.validation`
-/// are for validation and test. In training the cuts between sequences move from epoch to epoch.
+/// The file `file` as sequences of `length` bytes: the last shares `data.validation` are for
+/// validation and test. In training the cuts between sequences move from epoch to epoch.
 DatasetEntry bytes_entry();
 
 }  // namespace vitrine

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "vitrine/core/error.h"
-#include "vitrine/data/registry.h"
 
 namespace vitrine {
 namespace {
@@ -21,14 +20,16 @@ void check_not_negative(const char* name, double value) {
 }
 
 void check_statistics(const std::vector<double>& mean, const std::vector<double>& std) {
-  check(mean.size() == std.size(), "data: mean has {} values and std {}; give both or neither",
-        mean.size(), std.size());
-  for (const double s : std) check(s > 0, "data: std {} is not positive", s);
+  check(mean.size() == std.size(),
+        "preprocess: mean has {} values and std {}; give both or neither", mean.size(), std.size());
+  for (const double s : std) check(s > 0, "preprocess: std {} is not positive", s);
 }
 
 }  // namespace
 
 void AugmentConfig::visit(Fields& f) {
+  f("random_resized_crop", random_resized_crop,
+    "smallest share of the area that a random crop keeps before it is resized; 0 = off");
   f("crop_padding", crop_padding, "pad by this many pixels, then crop at random; 0 = no crop");
   f("flip", flip, "probability of a horizontal flip");
   f("rotation", rotation, "rotate by up to this many degrees either way");
@@ -36,7 +37,7 @@ void AugmentConfig::visit(Fields& f) {
   f("contrast", contrast, "jitter: factor from 1 - x to 1 + x");
   f("saturation", saturation, "jitter: factor from 1 - x to 1 + x");
   f("hue", hue, "jitter: shift by up to this share of the colour circle, at most 0.5");
-  f("randaugment_ops", randaugment_ops, "RandAugment: operations per picture; 0 = off");
+  f("randaugment_ops", randaugment_ops, "RandAugment: operations per image; 0 = off");
   f("randaugment_magnitude", randaugment_magnitude, "RandAugment: strength, 0 to 30");
   f("erasing", erasing, "probability of erasing a random rectangle");
   f("mixup", mixup, "mixup: alpha of the Beta distribution; 0 = off");
@@ -44,6 +45,7 @@ void AugmentConfig::visit(Fields& f) {
 }
 
 void AugmentConfig::validate() const {
+  check_share("augment.random_resized_crop", random_resized_crop);
   check(crop_padding >= 0, "data: augment.crop_padding {} is negative", crop_padding);
   check_share("augment.flip", flip);
   check(rotation >= 0 && rotation <= 180, "data: augment.rotation {} is not between 0 and 180",
@@ -60,55 +62,48 @@ void AugmentConfig::validate() const {
   check_not_negative("augment.cutmix", cutmix);
 }
 
-void SyntheticConfig::visit(Fields& f) {
-  f("train", train, "training pictures");
-  f("test", test, "test pictures");
-  f("image", image, "side of a picture in pixels");
-  f("channels", channels, "1 = grey, 3 = colour");
-  f("classes", classes, "number of classes");
+void PreprocessConfig::visit(Fields& f) {
+  f("image", image, "side of the model's input, cut out of the centre; 0 = as stored");
+  f("resize", resize, "length the short side is resized to before; 0 = that of `image`");
+  f("interpolation", interpolation, kInterpolations, "how images are resized");
+  f("mean", mean, "per channel, subtracted; empty = the data set's own");
+  f("std", std, "per channel, divided by; empty = the data set's own");
 }
 
-void SyntheticConfig::validate() const {
-  check(train >= 1 && test >= 1, "data: synthetic.train {} and synthetic.test {} must be positive",
-        train, test);
-  check(image >= 4, "data: synthetic.image {} is less than 4", image);
-  check(channels == 1 || channels == 3, "data: synthetic.channels {} is neither 1 nor 3", channels);
-  check(classes >= 2, "data: synthetic.classes {} is less than 2", classes);
+void PreprocessConfig::validate() const {
+  check(image >= 0, "data: preprocess.image {} is negative", image);
+  check(resize == 0 || resize >= image, "data: preprocess.resize {} is less than image {}", resize,
+        image);
+  check_statistics(mean, std);
 }
 
 void DataConfig::visit(Fields& f) {
-  f("dataset", dataset, "name of the data set (`vitrine data list`)");
-  f("root", root, "where fetched data sets lie; empty = $VITRINE_DATA, else `data`");
-  f("folder", folder, "the pictures of data set `folder`: one folder per class");
-  f("batch", batch, "pictures per step");
-  f("validation", validation, "share of the training pictures kept for validation");
-  f("limit", limit, "use only this many training pictures; 0 = all");
-  f("length", length, "`waves`: values that are seen; `sentences`: most words of an example");
+  f.choice("dataset", dataset, "the data set and its own settings");
+  f.path("root", root, "where fetched data sets lie; empty = $VITRINE_DATA, else `data`");
+  f("batch", batch, "examples per step");
+  f("validation", validation, "share of the training examples kept for validation");
+  f("limit", limit, "use only this many training examples; 0 = all");
   f("workers", workers, "threads that prepare batches ahead");
-  f("image", image, "side the pictures are resized to; 0 = as stored");
-  f("interpolation", interpolation, kInterpolations, "how pictures are resized");
-  f("mean", mean, "per channel, subtracted; empty = the data set's own");
-  f("std", std, "per channel, divided by; empty = the data set's own");
-  f.group("augment", augment, "random changes to training pictures");
-  f.group("synthetic", synthetic, "sizes of data set `synthetic`");
+  f.group("preprocess", preprocess, "how images become a model's input");
+  f.group("augment", augment, "random changes to training images");
 }
 
 void DataConfig::validate() const {
-  const auto& entry = datasets().get(dataset);
+  dataset->validate();
   check(batch >= 1, "data: batch {} is not positive", batch);
   check(validation >= 0 && validation < 1, "data: validation {} is not a share below 1",
         validation);
   check(limit >= 0, "data: limit {} is negative", limit);
-  check(length >= 2, "data: length {} is less than 2", length);
   check(workers >= 1, "data: workers {} is not positive", workers);
-  check(image >= 0, "data: image {} is negative", image);
-  check_statistics(mean, std);
+  preprocess.validate();
   augment.validate();
-  synthetic.validate();
-  const auto traits = entry.traits(*this);
-  check(mean.empty() || static_cast<int64_t>(mean.size()) == traits.channels,
-        "data: mean and std have {} values, but {} has {} channels", mean.size(), dataset,
-        traits.channels);
+  const auto traits = dataset->images();
+  check(traits.has_value() || (preprocess == PreprocessConfig{} && augment == AugmentConfig{}),
+        "data: '{}' does not consist of images; leave out data.preprocess and data.augment",
+        dataset.name());
+  check(preprocess.mean.empty() || std::ssize(preprocess.mean) == traits->channels,
+        "data: preprocess.mean and std have {} values, but {} has {} channels",
+        preprocess.mean.size(), dataset.name(), traits ? traits->channels : 0);
 }
 
 fs::path data_root(const DataConfig& config) {
@@ -120,7 +115,7 @@ fs::path data_root(const DataConfig& config) {
 void Preprocess::visit(Fields& f) {
   f("image", image, "side of the model's input");
   f("resize", resize, "length the short side is resized to before the centre crop");
-  f("interpolation", interpolation, kInterpolations, "how pictures are resized");
+  f("interpolation", interpolation, kInterpolations, "how images are resized");
   f("channels", channels, "1 = grey, 3 = colour");
   f("mean", mean, "per channel, subtracted");
   f("std", std, "per channel, divided by");
@@ -136,26 +131,31 @@ void Preprocess::validate() const {
 }
 
 DataConfig resolved(DataConfig config) {
-  const auto traits = datasets().get(config.dataset).traits(config);
-  if (config.mean.empty()) config.mean = traits.mean;
-  if (config.std.empty()) config.std = traits.std;
+  if (const auto traits = config.dataset->images()) {
+    auto& how = config.preprocess;
+    if (how.mean.empty()) how.mean = traits->mean;
+    if (how.std.empty()) how.std = traits->std;
+  }
   config.validate();
   return config;
 }
 
-Preprocess preprocess_of(const DataConfig& config) {
+std::optional<Preprocess> preprocess_of(const DataConfig& config) {
   const auto full = resolved(config);
-  const auto traits = datasets().get(full.dataset).traits(full);
-  check(full.image > 0 || traits.image > 0,
-        "data: pictures of data set '{}' differ in size; set data.image, 224 for instance",
-        full.dataset);
-  const auto image = full.image > 0 ? full.image : traits.image;
-  return {.image = image,
-          .resize = image,
-          .interpolation = full.interpolation,
-          .channels = traits.channels,
-          .mean = full.mean,
-          .std = full.std};
+  const auto traits = full.dataset->images();
+  if (!traits) return std::nullopt;
+  const auto& wish = full.preprocess;
+  check(wish.image > 0 || traits->side > 0,
+        "data: the images of data set '{}' differ in size; set data.preprocess.image, 224 for "
+        "instance",
+        full.dataset.name());
+  const auto image = wish.image > 0 ? wish.image : traits->side;
+  return Preprocess{.image = image,
+                    .resize = wish.resize > 0 ? wish.resize : image,
+                    .interpolation = wish.interpolation,
+                    .channels = traits->channels,
+                    .mean = wish.mean,
+                    .std = wish.std};
 }
 
 }  // namespace vitrine

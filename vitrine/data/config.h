@@ -1,17 +1,20 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vitrine/core/fields.h"
 #include "vitrine/core/files.h"
+#include "vitrine/data/registry.h"
 #include "vitrine/data/transforms.h"
 
 namespace vitrine {
 
-/// What training does to a picture at random; each step is off at its default. Steps run in the
+/// What training does to an image at random; each step is off at its default. Steps run in the
 /// order of the fields.
 struct AugmentConfig {
+  double random_resized_crop = 0;
   int64_t crop_padding = 0;
   double flip = 0;
   double rotation = 0;
@@ -27,32 +30,29 @@ struct AugmentConfig {
   void validate() const;
 };
 
-/// The made-up data set of tests and demonstrations.
-struct SyntheticConfig {
-  int64_t train = 512, test = 128;
-  int64_t image = 32;
-  int64_t channels = 3;
-  int64_t classes = 10;
+/// How images become a model's input: short side to `resize`, then the centre `image` x `image`.
+/// Empty values are the data set's own.
+struct PreprocessConfig {
+  int64_t image = 0;
+  int64_t resize = 0;
+  Interpolation interpolation = Interpolation::Bilinear;
+  std::vector<double> mean, std;
 
+  bool operator==(const PreprocessConfig&) const = default;
   void visit(Fields& f);
   void validate() const;
 };
 
 /// Which data a run uses and how they are prepared.
 struct DataConfig {
-  std::string dataset = "cifar10";
+  DatasetChoice dataset{"cifar10"};
   std::string root;
-  std::string folder;
   int64_t batch = 128;
   double validation = 0.1;
   int64_t limit = 0;
-  int64_t length = 20;
   int64_t workers = 1;
-  int64_t image = 0;
-  Interpolation interpolation = Interpolation::Bilinear;
-  std::vector<double> mean, std;
+  PreprocessConfig preprocess;
   AugmentConfig augment;
-  SyntheticConfig synthetic;
 
   void visit(Fields& f);
   void validate() const;
@@ -61,7 +61,7 @@ struct DataConfig {
 /// Where the data sets lie: `root` of the config, else $VITRINE_DATA, else "data".
 fs::path data_root(const DataConfig& config);
 
-/// What evaluation does to any picture: short side to `resize`, the centre `image` x `image`, then
+/// What evaluation does to any image: short side to `resize`, the centre `image` x `image`, then
 /// (value / 255 - mean) / std per channel.
 struct Preprocess {
   int64_t image = 32;
@@ -77,7 +77,7 @@ struct Preprocess {
 /// The config with mean and std filled in by the data set's own where they are empty.
 DataConfig resolved(DataConfig config);
 
-/// How the config's pictures are prepared for evaluation.
-Preprocess preprocess_of(const DataConfig& config);
+/// How the config's images are prepared for evaluation; nothing if its data are no images.
+std::optional<Preprocess> preprocess_of(const DataConfig& config);
 
 }  // namespace vitrine

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "vitrine/core/error.h"
+#include "vitrine/data/config.h"
 
 namespace vitrine {
 namespace {
@@ -72,7 +73,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
   return data;
 }
 
-std::string fetch(const DataConfig& config, const std::string& source) {
+std::string fetch_fashion_mnist(const DataConfig& config, const std::string& source) {
   const auto folder = source.empty() ? folder_of(config) : fs::path(source);
   for (const auto part : {Part::Train, Part::Test}) open_folder(folder, part);
   if (source.empty())
@@ -87,18 +88,25 @@ std::string fetch(const DataConfig& config, const std::string& source) {
   return fmt::format("fashion_mnist: stored in {} from {}", target.string(), source);
 }
 
+class FashionMnist : public DatasetOf<FashionMnist> {
+ public:
+  std::optional<ImageTraits> images() const override {
+    return ImageTraits{.side = kSide, .channels = 1, .mean = {0.2860}, .std = {0.3530}};
+  }
+  std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const override {
+    return open_folder(folder_of(config), part);
+  }
+  bool stratified() const override { return false; }  // as with CIFAR-10
+  std::string fetch(const DataConfig& config, const std::string& source) const override {
+    return fetch_fashion_mnist(config, source);
+  }
+};
+
 }  // namespace
 
 DatasetEntry fashion_mnist_entry() {
-  return {.summary = "Fashion-MNIST: 60,000 + 10,000 grey pictures of 28 x 28, 10 classes",
-          .traits =
-              [](const DataConfig&) {
-                return DatasetTraits{
-                    .image = kSide, .channels = 1, .mean = {0.2860}, .std = {0.3530}};
-              },
-          .open = [](const DataConfig& config,
-                     Part part) { return open_folder(folder_of(config), part); },
-          .fetch = fetch};
+  return {"Fashion-MNIST: 60,000 + 10,000 grey images of 28 x 28, 10 classes",
+          std::make_shared<FashionMnist>()};
 }
 
 }  // namespace vitrine

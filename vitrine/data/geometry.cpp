@@ -77,12 +77,22 @@ Image crop(const Image& image, int64_t left, int64_t top, int64_t width, int64_t
   return out;
 }
 
-Image centre_crop(const Image& image, int64_t size) {
+Rectangle centre_window(int64_t width, int64_t height, int64_t size) {
   const auto start = [&](int64_t length) {
     if (length < size) return -((size - length) / 2);
     return static_cast<int64_t>(std::nearbyint(static_cast<double>(length - size) / 2.0));
   };
-  return crop(image, start(image.width), start(image.height), size, size);
+  return {.left = start(width), .top = start(height), .width = size, .height = size};
+}
+
+Image centre_crop(const Image& image, int64_t size) {
+  const auto [left, top, width, height] = centre_window(image.width, image.height, size);
+  return crop(image, left, top, width, height);
+}
+
+Image resized_crop(const Image& image, const Rectangle& box, int64_t size,
+                   Interpolation interpolation) {
+  return resize(crop(image, box.left, box.top, box.width, box.height), size, size, interpolation);
 }
 
 Image flip_horizontally(const Image& image) {

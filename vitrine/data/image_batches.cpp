@@ -2,7 +2,6 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/mix.h"
-#include "vitrine/data/registry.h"
 
 namespace vitrine {
 namespace {
@@ -54,10 +53,9 @@ void ImageBatches::mix(Batch& batch, Random random) const {
     mixup(batch, share);
 }
 
-Splits open_data(const DataConfig& config, uint64_t seed) {
-  if (const auto& batches = datasets().get(config.dataset).batches) return batches(config, seed);
+Splits DatasetBlueprint::splits(const DataConfig& config, uint64_t seed) const {
   const auto parts = open_parts(config, seed);
-  const auto how = preprocess_of(config);
+  const auto how = preprocess_of(config).value();
   const auto batches = [&](const std::shared_ptr<const Dataset>& data,
                            const AugmentConfig& augment) {
     return std::make_unique<ImageBatches>(data, how, augment, seed);
@@ -68,6 +66,11 @@ Splits open_data(const DataConfig& config, uint64_t seed) {
   splits.test = batches(parts.test, {});
   splits.classes = parts.train->classes();
   return splits;
+}
+
+Splits open_data(const DataConfig& config, uint64_t seed) {
+  config.validate();
+  return config.dataset->splits(config, seed);
 }
 
 torch::Tensor preprocess(const Image& image, const Preprocess& how) {

@@ -11,7 +11,7 @@
 
 namespace vitrine {
 
-/// Batches of a data set's pictures, prepared by a pipeline. An example's augmentation depends on
+/// Batches of a data set's images, prepared by a pipeline. An example's augmentation depends on
 /// (seed, epoch, index) alone; mixup and cutmix on (seed, epoch, first index of the batch).
 class ImageBatches : public BatchSource {
  public:
@@ -33,7 +33,7 @@ class ImageBatches : public BatchSource {
 /// All parts as batches; only the training part is augmented.
 Splits open_data(const DataConfig& config, uint64_t seed);
 
-/// Any picture as a model's input: (C, H, W).
+/// Any image as a model's input: (C, H, W).
 torch::Tensor preprocess(const Image& image, const Preprocess& how);
 
 }  // namespace vitrine

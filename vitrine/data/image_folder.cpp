@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/files.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/plot/text.h"
 
@@ -70,21 +71,9 @@ class ImageFolder : public Dataset {
   std::vector<int64_t> labels_;
 };
 
-fs::path checked_folder(const DataConfig& config) {
-  check(!config.folder.empty(),
-        "folder: no folder of pictures is given; set data.folder to a folder with one folder per "
-        "class");
-  check(fs::is_directory(config.folder), "folder: {} is not a folder", config.folder);
-  return config.folder;
-}
-
-std::unique_ptr<Dataset> open(const DataConfig& config, Part part) {
-  const auto folder = checked_folder(config);
+/// A part of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
+std::unique_ptr<Dataset> open_split(const fs::path& folder, Part part) {
   const auto train = folder / "train";
-  if (!fs::is_directory(train)) {
-    if (part != Part::Train) return nullptr;
-    return std::make_unique<ImageFolder>(folder, class_names(folder));
-  }
   const auto classes = class_names(train);
   if (part == Part::Train) return std::make_unique<ImageFolder>(train, classes);
   const std::vector<std::string> names = part == Part::Test
@@ -101,23 +90,44 @@ std::unique_ptr<Dataset> open(const DataConfig& config, Part part) {
   return nullptr;
 }
 
+struct FolderSettings {
+  std::string path;
+
+  void visit(Fields& f) { f.path("path", path, "the images: one folder per class"); }
+  void validate() const {}
+};
+
+class ImageFolderData : public DatasetOf<ImageFolderData, FolderSettings> {
+ public:
+  std::optional<ImageTraits> images() const override {
+    return ImageTraits{
+        .side = 0, .channels = 3, .mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}};
+  }
+  std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
+    const auto folder = checked_folder();
+    if (fs::is_directory(folder / "train")) return open_split(folder, part);
+    if (part != Part::Train) return nullptr;
+    return std::make_unique<ImageFolder>(folder, class_names(folder));
+  }
+  std::string fetch(const DataConfig&, const std::string&) const override {
+    return fmt::format("folder: {} is your own, nothing to fetch", checked_folder().string());
+  }
+
+ private:
+  fs::path checked_folder() const {
+    check(!settings.path.empty(),
+          "folder: no folder of images is given; set data.dataset.path to a folder with one folder "
+          "per class");
+    check(fs::is_directory(settings.path), "folder: {} is not a folder", settings.path);
+    return settings.path;
+  }
+};
+
 }  // namespace
 
 DatasetEntry image_folder_entry() {
-  return {.summary = "your own JPEG, PNG and WebP files, one folder per class (folder=PATH)",
-          .traits =
-              [](const DataConfig&) {
-                return DatasetTraits{.image = 0,
-                                     .channels = 3,
-                                     .mean = {0.485, 0.456, 0.406},
-                                     .std = {0.229, 0.224, 0.225}};
-              },
-          .open = open,
-          .fetch =
-              [](const DataConfig& config, const std::string&) {
-                return fmt::format("folder: {} is your own, nothing to fetch",
-                                   checked_folder(config).string());
-              }};
+  return {"your own JPEG, PNG and WebP files, one folder per class (path=FOLDER)",
+          std::make_shared<ImageFolderData>()};
 }
 
 }  // namespace vitrine

@@ -4,8 +4,8 @@
 
 namespace vitrine {
 
-/// The user's own JPEG, PNG and WebP files under `folder` of the config: FOLDER/CLASS/*.jpg, or
-/// FOLDER/train/CLASS/*.jpg with val (or validation) and test beside train.
+/// The user's own JPEG, PNG and WebP files under `path`: PATH/CLASS/*.jpg, or
+/// PATH/train/CLASS/*.jpg with val (or validation) and test beside train.
 DatasetEntry image_folder_entry();
 
 }  // namespace vitrine

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/image.h"
+#include "vitrine/data/transforms.h"
 
 namespace vitrine {
 
@@ -25,11 +26,6 @@ class Normaliser {
 
  private:
   std::vector<std::array<float, 256>> tables_;  // per channel: byte -> float
-};
-
-/// A rectangle of a picture.
-struct Rectangle {
-  int64_t left = 0, top = 0, width = 0, height = 0;
 };
 
 /// Sets the rectangle of a (C, H, W) picture to 0 (random erasing).

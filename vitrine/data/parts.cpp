@@ -1,10 +1,12 @@
 #include "vitrine/data/parts.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
-#include "vitrine/data/registry.h"
 
 namespace vitrine {
 namespace {
@@ -12,26 +14,110 @@ namespace {
 constexpr uint64_t kSplitKey = 0x73706c6974;  // apart from the keys of examples and epochs
 
 using Data = std::shared_ptr<const Dataset>;
+using Indices = std::vector<int64_t>;
+
+/// `total` things shared out so that each gets its quota, rounded down or up; the largest
+/// remainders are rounded up.
+Indices shared_out(const std::vector<double>& quotas, int64_t total) {
+  Indices counts(quotas.size()), order(quotas.size());
+  const auto rest = [&](int64_t k) { return quotas[k] - static_cast<double>(counts[k]); };
+  for (size_t k = 0; k < quotas.size(); ++k)
+    counts[k] = static_cast<int64_t>(std::max(0.0, quotas[k]));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return rest(a) > rest(b); });
+  auto missing = total - std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  for (auto k = order.begin(); k != order.end() && missing > 0; ++k, --missing) ++counts[*k];
+  return counts;
+}
+
+/// A data set's examples in the order in which parts take them.
+class Cut {
+ public:
+  Cut(Data whole, const DataConfig& config, uint64_t seed)
+      : whole_(std::move(whole)),
+        stratified_(config.dataset->stratified()),
+        share_(config.validation),
+        order_(permutation(whole_->size(), Random{seed, kSplitKey})),
+        sizes_(whole_->classes().size()),
+        taken_(sizes_.size()) {
+    for (int64_t i = 0; i < whole_->size(); ++i) ++sizes_[whole_->label(i)];
+  }
+
+  /// The next `count` examples, the same share of each class if the data set wants that.
+  Data take_share(int64_t count) {
+    ++shares_;
+    if (!stratified_) return take(count);
+    // What a class got too little or too much of by rounding is made good in the next share.
+    std::vector<double> quotas;
+    for (size_t k = 0; k < sizes_.size(); ++k)
+      quotas.push_back(static_cast<double>(shares_) * share_ * static_cast<double>(sizes_[k]) -
+                       static_cast<double>(taken_[k]));
+    auto wanted = shared_out(quotas, count);
+    const auto is_chosen = [&](int64_t index) {
+      const auto label = whole_->label(index);
+      if (wanted[label] == 0) return false;
+      --wanted[label];
+      ++taken_[label];
+      return true;
+    };
+    Indices chosen, rest;
+    for (const auto index : order_) (is_chosen(index) ? chosen : rest).push_back(index);
+    order_ = std::move(rest);
+    return std::make_shared<Subset>(whole_, std::move(chosen));
+  }
+
+  /// The next examples, `count` at most.
+  Data take(int64_t count) {
+    const auto end = order_.begin() + std::min<int64_t>(count, std::ssize(order_));
+    const Indices chosen(order_.begin(), end);
+    order_.erase(order_.begin(), end);
+    return std::make_shared<Subset>(whole_, chosen);
+  }
+
+ private:
+  Data whole_;
+  bool stratified_;
+  double share_;
+  Indices order_;
+  Indices sizes_, taken_;  // per class
+  int64_t shares_ = 0;
+};
+
+/// Says which classes a part cut out of the training examples is without.
+void warn_of_small_classes(const Dataset& part, Part which) {
+  std::vector<int64_t> counts(part.classes().size());
+  for (int64_t i = 0; i < part.size(); ++i) ++counts[part.label(i)];
+  std::vector<std::string> missing;
+  for (size_t k = 0; k < counts.size(); ++k)
+    if (counts[k] == 0) missing.push_back(part.classes()[k]);
+  if (!missing.empty() && part.size() > 0)
+    fmt::print(stderr, "note: too few images to keep one for {}: {}\n", part_name(which),
+               fmt::join(missing, ", "));
+}
 
 /// The training part, cut in three where the data set has no other parts.
-Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has_test) {
-  const Data whole = datasets().get(config.dataset).open(config, Part::Train);
-  const auto order = permutation(whole->size(), Random{seed, kSplitKey});
-  const auto share = static_cast<int64_t>(config.validation * static_cast<double>(whole->size()));
+Parts cut_parts(const DataConfig& config, uint64_t seed, bool has_validation, bool has_test) {
+  const Data whole = config.dataset->open(config, Part::Train);
+  const auto size = whole->size();
+  const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));
   const int64_t kept_back = share * (static_cast<int64_t>(!has_test) + !has_validation);
-  check(kept_back < whole->size(), "data: validation {} of {} pictures leaves none to train on",
-        config.validation, whole->size());
-  auto next = order.begin();
-  const auto take = [&](int64_t count) -> Data {
-    const std::vector<int64_t> indices(next, next + count);
-    next += count;
-    return std::make_shared<Subset>(whole, indices);
-  };
+  check(kept_back < size, "data: validation {} of {} images leaves none to train on",
+        config.validation, size);
+  check(has_test || config.validation > 0,
+        "data: '{}' has no test images; set data.validation to keep a share back",
+        config.dataset.name());
+  check(has_test || share > 0,
+        "data: a share data.validation={} of {} images is less than one for validation and test; "
+        "add images or raise the share",
+        config.validation, size);
+  Cut cut(whole, config, seed);
   Parts parts;
-  if (!has_test) parts.test = take(share);
-  if (!has_validation) parts.validation = take(share);
-  const auto rest = static_cast<int64_t>(order.end() - next);
-  parts.train = take(config.limit > 0 ? std::min(config.limit, rest) : rest);
+  if (!has_test) parts.test = cut.take_share(share);
+  if (!has_validation) parts.validation = cut.take_share(share);
+  parts.train = cut.take(config.limit > 0 ? config.limit : size);
+  if (!has_test) warn_of_small_classes(*parts.test, Part::Test);
+  if (!has_validation) warn_of_small_classes(*parts.validation, Part::Validation);
   return parts;
 }
 
@@ -39,25 +125,18 @@ Parts cut(const DataConfig& config, uint64_t seed, bool has_validation, bool has
 
 Parts open_parts(const DataConfig& config, uint64_t seed) {
   config.validate();
-  const auto& entry = datasets().get(config.dataset);
-  check(entry.open != nullptr, "data: '{}' does not consist of pictures ({})", config.dataset,
-        entry.summary);
-  const Data validation = entry.open(config, Part::Validation),
-             test = entry.open(config, Part::Test);
-  auto parts = cut(config, seed, validation != nullptr, test != nullptr);
+  const Data validation = config.dataset->open(config, Part::Validation),
+             test = config.dataset->open(config, Part::Test);
+  auto parts = cut_parts(config, seed, validation != nullptr, test != nullptr);
   if (validation) parts.validation = validation;
   if (test) parts.test = test;
   if (parts.validation->size() == 0) parts.validation = parts.test;
-  check(parts.test->size() > 0,
-        "data: '{}' has no test pictures; set data.validation to keep a share back",
-        config.dataset);
   return parts;
 }
 
 Data open_part(const DataConfig& config, uint64_t seed, Part part) {
-  const auto& open = datasets().get(config.dataset).open;
-  if (part == Part::Test && open)
-    if (const Data test = open(config, part)) return test;
+  if (part == Part::Test)
+    if (const Data test = config.dataset->open(config, part)) return test;
   return open_parts(config, seed).get(part);
 }
 

@@ -7,7 +7,7 @@
 
 namespace vitrine {
 
-/// The pictures of a data set as a recipe splits them.
+/// The images of a data set as a recipe splits them.
 struct Parts {
   std::shared_ptr<const Dataset> train, validation, test;
 
@@ -16,9 +16,10 @@ struct Parts {
   }
 };
 
-/// Where the data set has no validation (test) part of its own, a share of the training pictures
-/// chosen by `seed` is kept back for it. With `validation: 0` the test pictures serve for
-/// validation.
+/// Where the data set has no validation (test) part of its own, a share of the training images
+/// chosen by `seed` is kept back for it: the same share of every class, unless the data set says
+/// otherwise (`stratified`). A note on stderr names classes too small for that. With
+/// `validation: 0` the test images serve for validation.
 Parts open_parts(const DataConfig& config, uint64_t seed);
 
 /// One of the parts; reads no more files than it must.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "vitrine/data/rand_augment.h"
+#include "vitrine/data/random_crop.h"
 
 namespace vitrine {
 namespace {
@@ -25,10 +26,16 @@ Pipeline::Pipeline(const Preprocess& preprocess, const AugmentConfig& augment)
 void Pipeline::fit(Image& picture) const {
   const auto& p = preprocess_;
   if (picture.channels != p.channels) picture = with_channels(picture, p.channels);
-  if (std::min(picture.width, picture.height) != p.resize)
-    picture = resize_short_side(picture, p.resize, p.interpolation);
-  if (picture.width != p.image || picture.height != p.image)
-    picture = centre_crop(picture, p.image);
+  if (picture.width != p.image || picture.height != p.image || p.resize != p.image)
+    picture = resized_centre(picture, p.resize, p.image, p.interpolation);
+}
+
+void Pipeline::crop_some(Image& picture, Random& random) const {
+  const auto& p = preprocess_;
+  if (picture.channels != p.channels) picture = with_channels(picture, p.channels);
+  const auto box =
+      random_crop_box(picture.width, picture.height, augment_.random_resized_crop, random);
+  picture = resized_crop(picture, box, p.image, p.interpolation);
 }
 
 void Pipeline::evaluate(Image& picture, float* out) const {
@@ -39,7 +46,10 @@ void Pipeline::evaluate(Image& picture, float* out) const {
 void Pipeline::augment(Image& picture, Random& random, float* out) const {
   const auto& a = augment_;
   const auto size = preprocess_.image, padding = a.crop_padding;
-  fit(picture);
+  if (a.random_resized_crop > 0)
+    crop_some(picture, random);
+  else
+    fit(picture);
   Window window{.size = size};
   if (padding > 0) {
     window.left = random.below(2 * padding + 1) - padding;

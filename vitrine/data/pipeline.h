@@ -22,6 +22,7 @@ class Pipeline {
 
  private:
   void fit(Image& picture) const;
+  void crop_some(Image& picture, Random& random) const;
   void recolour(Image& picture, Random& random) const;
   void erase_some(Random& random, float* out) const;
 

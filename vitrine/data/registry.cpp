@@ -3,6 +3,7 @@
 #include "vitrine/data/addition.h"
 #include "vitrine/data/byte_sequences.h"
 #include "vitrine/data/cifar10.h"
+#include "vitrine/data/config.h"
 #include "vitrine/data/fashion_mnist.h"
 #include "vitrine/data/image_folder.h"
 #include "vitrine/data/sentences.h"
@@ -11,19 +12,17 @@
 
 namespace vitrine {
 
-DatasetEntry built_in_entry(std::string summary,
-                            std::function<Splits(const DataConfig&, uint64_t seed)> batches) {
-  return {.summary = std::move(summary),
-          .traits =
-              [](const DataConfig&) {
-                return DatasetTraits{.image = 1, .channels = 1, .mean = {0}, .std = {1}};
-              },
-          .open = nullptr,
-          .fetch =
-              [](const DataConfig& config, const std::string&) {
-                return config.dataset + ": part of the program, nothing to fetch";
-              },
-          .batches = std::move(batches)};
+std::unique_ptr<DatasetBlueprint> DatasetBlueprint::make(const std::string& name) {
+  return datasets().get(name).blueprint->clone();
+}
+
+std::unique_ptr<Dataset> DatasetBlueprint::open(const DataConfig& config, Part) const {
+  const auto& name = config.dataset.name();
+  fail("data: '{}' does not consist of images ({})", name, datasets().get(name).summary);
+}
+
+std::string DatasetBlueprint::fetch(const DataConfig& config, const std::string&) const {
+  return config.dataset.name() + ": part of the program, nothing to fetch";
 }
 
 const Registry<DatasetEntry>& datasets() {
@@ -41,6 +40,10 @@ const Registry<DatasetEntry>& datasets() {
     return r;
   }();
   return registry;
+}
+
+DatasetChoice read_dataset(const std::string& yaml, const std::vector<std::string>& settings) {
+  return read_choice<DatasetChoice>(yaml, settings, "data set");
 }
 
 }  // namespace vitrine

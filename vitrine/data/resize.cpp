@@ -28,14 +28,17 @@ struct Taps {
   std::vector<int32_t> weights;
 };
 
-std::vector<Taps> make_taps(int64_t in, int64_t out, Interpolation interpolation) {
+/// The taps of output positions begin .. end - 1 where `in` positions become `out`.
+std::vector<Taps> make_taps(int64_t in, int64_t out, int64_t begin, int64_t end,
+                            Interpolation interpolation) {
   const bool bilinear = interpolation == Interpolation::Bilinear;
   const double scale = static_cast<double>(in) / static_cast<double>(out);
   const double stretch = std::max(scale, 1.0);
   const double support = (bilinear ? 1.0 : 2.0) * stretch;
-  std::vector<Taps> all(out);
+  std::vector<Taps> all(end - begin);
   std::vector<double> weights;
-  for (int64_t o = 0; o < out; ++o) {
+  for (int64_t o = begin; o < end; ++o) {
+    auto& taps = all[o - begin];
     const double centre = (static_cast<double>(o) + 0.5) * scale;
     const auto first = std::max<int64_t>(static_cast<int64_t>(centre - support + 0.5), 0);
     const auto last = std::min<int64_t>(static_cast<int64_t>(centre + support + 0.5), in);
@@ -46,10 +49,10 @@ std::vector<Taps> make_taps(int64_t in, int64_t out, Interpolation interpolation
       weights.push_back(bilinear ? triangle(at) : cubic(at));
       sum += weights.back();
     }
-    all[o].first = first;
+    taps.first = first;
     for (const double w : weights) {
       const double share = (sum != 0 ? w / sum : w) * (1 << kFractionBits);
-      all[o].weights.push_back(static_cast<int32_t>(share < 0 ? share - 0.5 : share + 0.5));
+      taps.weights.push_back(static_cast<int32_t>(share < 0 ? share - 0.5 : share + 0.5));
     }
   }
   return all;
@@ -61,14 +64,15 @@ uint8_t rounded(int32_t sum) {
 
 constexpr int32_t kHalf = 1 << (kFractionBits - 1);
 
+/// The rows of `in` from `top` on.
 template <int Channels>
-void resize_rows(const Image& in, Image& out, const std::vector<Taps>& taps) {
+void resize_rows(const Image& in, int64_t top, Image& out, const std::vector<Taps>& taps) {
   for (int64_t y = 0; y < out.height; ++y) {
     uint8_t* to = out.at(0, y);
     for (const auto& tap : taps) {
       int32_t sum[Channels];
       std::fill_n(sum, Channels, kHalf);
-      const uint8_t* from = in.at(tap.first, y);
+      const uint8_t* from = in.at(tap.first, top + y);
       for (const int32_t weight : tap.weights)
         for (int c = 0; c < Channels; ++c) sum[c] += *from++ * weight;
       for (int c = 0; c < Channels; ++c) *to++ = rounded(sum[c]);
@@ -76,12 +80,13 @@ void resize_rows(const Image& in, Image& out, const std::vector<Taps>& taps) {
   }
 }
 
-void resize_columns(const Image& in, Image& out, const std::vector<Taps>& taps) {
+/// Row 0 of `in` is row `top` of the taps.
+void resize_columns(const Image& in, int64_t top, Image& out, const std::vector<Taps>& taps) {
   const int64_t stride = in.width * in.channels;
   std::vector<int32_t> sums(stride);
   for (int64_t y = 0; y < out.height; ++y) {
     std::fill(sums.begin(), sums.end(), kHalf);
-    const uint8_t* from = in.at(0, taps[y].first);
+    const uint8_t* from = in.at(0, taps[y].first - top);
     for (const int32_t weight : taps[y].weights) {
       for (int64_t i = 0; i < stride; ++i) sums[i] += from[i] * weight;
       from += stride;
@@ -91,14 +96,17 @@ void resize_columns(const Image& in, Image& out, const std::vector<Taps>& taps) 
   }
 }
 
-Image resize_nearest(const Image& image, int64_t width, int64_t height) {
-  Image out(width, height, image.channels);
+Image resize_nearest(const Image& image, int64_t width, int64_t height, const Rectangle& window) {
+  Image out(window.width, window.height, image.channels);
   const double dx = static_cast<double>(image.width) / static_cast<double>(width);
   const double dy = static_cast<double>(image.height) / static_cast<double>(height);
+  // Pillow adds up the steps, and so do their rounding errors: the way starts at 0.
   double from_y = dy * 0.5;
-  for (int64_t y = 0; y < height; ++y, from_y += dy) {
+  for (int64_t y = 0; y < window.top; ++y) from_y += dy;
+  for (int64_t y = 0; y < window.height; ++y, from_y += dy) {
     double from_x = dx * 0.5;
-    for (int64_t x = 0; x < width; ++x, from_x += dx) {
+    for (int64_t x = 0; x < window.left; ++x) from_x += dx;
+    for (int64_t x = 0; x < window.width; ++x, from_x += dx) {
       const auto sx = std::min(static_cast<int64_t>(from_x), image.width - 1);
       const auto sy = std::min(static_cast<int64_t>(from_y), image.height - 1);
       std::copy_n(image.at(sx, sy), image.channels, out.at(x, y));
@@ -107,32 +115,62 @@ Image resize_nearest(const Image& image, int64_t width, int64_t height) {
   return out;
 }
 
-}  // namespace
-
-Image resize(const Image& image, int64_t width, int64_t height, Interpolation interpolation) {
+/// A window of the image resized to `width` x `height`; what lies outside is never computed.
+Image resize_window(const Image& image, int64_t width, int64_t height, const Rectangle& window,
+                    Interpolation interpolation) {
   check(width > 0 && height > 0, "resize: {} x {} is not a size", width, height);
-  if (width == image.width && height == image.height) return image;
-  if (interpolation == Interpolation::Nearest) return resize_nearest(image, width, height);
-  Image wide = image;
-  if (width != image.width) {
-    wide = Image(width, image.height, image.channels);
-    const auto taps = make_taps(image.width, width, interpolation);
-    image.channels == 3 ? resize_rows<3>(image, wide, taps) : resize_rows<1>(image, wide, taps);
+  const auto [left, top, w, h] = window;
+  if (width == image.width && height == image.height) return crop(image, left, top, w, h);
+  if (interpolation == Interpolation::Nearest) return resize_nearest(image, width, height, window);
+  const bool same_height = height == image.height;
+  const auto down = make_taps(image.height, height, top, top + h, interpolation);
+  const auto first = same_height ? top : down.front().first;
+  const auto last = same_height ? top + h : down.back().first + std::ssize(down.back().weights);
+  Image wide(w, last - first, image.channels);
+  if (width == image.width) {
+    wide = crop(image, left, first, w, last - first);
+  } else {
+    const auto across = make_taps(image.width, width, left, left + w, interpolation);
+    image.channels == 3 ? resize_rows<3>(image, first, wide, across)
+                        : resize_rows<1>(image, first, wide, across);
   }
-  if (height == image.height) return wide;
-  Image out(width, height, image.channels);
-  resize_columns(wide, out, make_taps(image.height, height, interpolation));
+  if (same_height) return wide;
+  Image out(w, h, image.channels);
+  resize_columns(wide, first, out, down);
   return out;
 }
 
-Image resize_short_side(const Image& image, int64_t size, Interpolation interpolation) {
+struct Size {
+  int64_t width = 0, height = 0;
+};
+
+/// The size with short side `size` and the image's proportions.
+Size short_side_size(const Image& image, int64_t size) {
   const auto longer = [&](int64_t long_side, int64_t short_side) {
     return static_cast<int64_t>(static_cast<double>(size * long_side) /
                                 static_cast<double>(short_side));
   };
-  if (image.width <= image.height)
-    return resize(image, size, longer(image.height, image.width), interpolation);
-  return resize(image, longer(image.width, image.height), size, interpolation);
+  if (image.width <= image.height) return {size, longer(image.height, image.width)};
+  return {longer(image.width, image.height), size};
+}
+
+}  // namespace
+
+Image resize(const Image& image, int64_t width, int64_t height, Interpolation interpolation) {
+  return resize_window(image, width, height, {.width = width, .height = height}, interpolation);
+}
+
+Image resize_short_side(const Image& image, int64_t size, Interpolation interpolation) {
+  const auto [width, height] = short_side_size(image, size);
+  return resize(image, width, height, interpolation);
+}
+
+Image resized_centre(const Image& image, int64_t short_side, int64_t size,
+                     Interpolation interpolation) {
+  check(size >= 1 && size <= short_side, "resize: the centre of {} cannot be {}", short_side, size);
+  const auto [width, height] = short_side_size(image, short_side);
+  const auto window = centre_window(width, height, size);
+  return resize_window(image, width, height, window, interpolation);
 }
 
 }  // namespace vitrine

@@ -10,6 +10,7 @@
 #include "vitrine/core/random.h"
 #include "vitrine/core/task.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/config.h"
 
 namespace vitrine {
 
@@ -43,7 +44,7 @@ SentenceTable sentence_table(int64_t longest) {
   T = std::min(T, static_cast<size_t>(longest));
   const auto N = static_cast<int64_t>(rows.size()), columns = static_cast<int64_t>(T);
   SentenceTable table{torch::full({N, columns}, Vocabulary::kEnd, torch::kLong),
-                      torch::full({N, columns}, kNotCounted, torch::kLong),
+                      torch::full({N, columns}, kIgnoreIndex, torch::kLong),
                       {}};
   auto* input = table.inputs.data_ptr<int64_t>();
   auto* target = table.targets.data_ptr<int64_t>();
@@ -112,8 +113,17 @@ const Vocabulary& sentence_vocabulary() {
   return vocabulary;
 }
 
-Splits sentences(const DataConfig& config, uint64_t seed) {
-  const auto table = sentence_table(config.length);
+namespace {
+
+struct SentenceSettings {
+  int64_t length = 20;
+
+  void visit(Fields& f) { f("length", length, "most words of an example"); }
+  void validate() const { check(length >= 2, "sentences: length {} is less than 2", length); }
+};
+
+Splits sentences(const SentenceSettings& settings, const DataConfig& config, uint64_t seed) {
+  const auto table = sentence_table(settings.length);
   const auto N = table.inputs.size(0);
   const auto held_out = static_cast<int64_t>(config.validation * static_cast<double>(N));
   check(2 * held_out < N, "sentences: validation {} of {} sentences leaves none to train on",
@@ -132,12 +142,22 @@ Splits sentences(const DataConfig& config, uint64_t seed) {
   splits.validation = part(order.begin(), order.begin() + held_out);
   splits.test = part(order.begin() + held_out, first);
   splits.classes = sentence_vocabulary().words();
+  splits.vocabulary = sentence_vocabulary().size();
   return splits;
 }
 
+class SentenceData : public DatasetOf<SentenceData, SentenceSettings> {
+ public:
+  Splits splits(const DataConfig& config, uint64_t seed) const override {
+    return sentences(settings, config, seed);
+  }
+};
+
+}  // namespace
+
 DatasetEntry sentences_entry() {
-  return built_in_entry("short English and Korean sentences, word by word; nothing to fetch",
-                        sentences);
+  return {"short English and Korean sentences, word by word; nothing to fetch",
+          std::make_shared<SentenceData>()};
 }
 
 }  // namespace vitrine

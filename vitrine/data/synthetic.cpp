@@ -4,15 +4,37 @@
 #include <cmath>
 #include <numbers>
 
+#include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
 
 namespace vitrine {
 namespace {
 
+struct SyntheticSettings {
+  int64_t train = 512, test = 128;
+  int64_t image = 32;
+  int64_t channels = 3;
+  int64_t classes = 10;
+
+  void visit(Fields& f) {
+    f("train", train, "training images");
+    f("test", test, "test images");
+    f("image", image, "side of an image in pixels");
+    f("channels", channels, "1 = grey, 3 = colour");
+    f("classes", classes, "number of classes");
+  }
+  void validate() const {
+    check(train >= 1 && test >= 1, "synthetic: train {} and test {} must be positive", train, test);
+    check(image >= 4, "synthetic: image {} is less than 4", image);
+    check(channels == 1 || channels == 3, "synthetic: channels {} is neither 1 nor 3", channels);
+    check(classes >= 2, "synthetic: classes {} is less than 2", classes);
+  }
+};
+
 constexpr double kGoldenTurn = 0.618033988749895;  // spreads any number of classes over a circle
 
 /// Stripes whose direction, width and colour tell the class.
-void paint(int64_t label, const SyntheticConfig& c, Random random, Image& image) {
+void paint(int64_t label, const SyntheticSettings& c, Random random, Image& image) {
   const double turn = std::fmod(static_cast<double>(label) * kGoldenTurn, 1.0);
   const double angle = std::numbers::pi * turn;
   const double waves = 2 + static_cast<double>(label % 3);
@@ -34,40 +56,41 @@ void paint(int64_t label, const SyntheticConfig& c, Random random, Image& image)
     }
 }
 
-std::unique_ptr<Dataset> open(const DataConfig& config, Part part) {
-  if (part == Part::Validation) return nullptr;
-  const auto& c = config.synthetic;
-  c.validate();
-  std::vector<std::string> classes;
-  for (int64_t k = 0; k < c.classes; ++k) classes.push_back(fmt::format("stripes {}", k));
-  auto data = std::make_unique<MemoryDataset>(c.image, c.channels, classes);
-  Image image(c.image, c.image, c.channels);
-  const auto count = part == Part::Train ? c.train : c.test;
-  for (int64_t i = 0; i < count; ++i) {
-    const auto label = i % c.classes;
-    paint(label, c, Random{static_cast<uint64_t>(part), static_cast<uint64_t>(i)}, image);
-    data->add(image.pixels.data(), label);
+class SyntheticData : public DatasetOf<SyntheticData, SyntheticSettings> {
+ public:
+  std::optional<ImageTraits> images() const override {
+    return ImageTraits{.side = settings.image,
+                       .channels = settings.channels,
+                       .mean = std::vector<double>(settings.channels, 0.43),
+                       .std = std::vector<double>(settings.channels, 0.24)};
   }
-  return data;
-}
+  std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
+    if (part == Part::Validation) return nullptr;
+    const auto& c = settings;
+    c.validate();
+    std::vector<std::string> classes;
+    for (int64_t k = 0; k < c.classes; ++k) classes.push_back(fmt::format("stripes {}", k));
+    auto data = std::make_unique<MemoryDataset>(c.image, c.channels, classes);
+    Image image(c.image, c.image, c.channels);
+    const auto count = part == Part::Train ? c.train : c.test;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto label = i % c.classes;
+      paint(label, c, Random{static_cast<uint64_t>(part), static_cast<uint64_t>(i)}, image);
+      data->add(image.pixels.data(), label);
+    }
+    return data;
+  }
+  bool stratified() const override { return false; }  // as the sets that it stands for
+  std::string fetch(const DataConfig&, const std::string&) const override {
+    return "synthetic: made on the fly, nothing to fetch";
+  }
+};
 
 }  // namespace
 
 DatasetEntry synthetic_entry() {
-  return {.summary = "made-up stripes for tests and demonstrations; nothing to fetch",
-          .traits =
-              [](const DataConfig& config) {
-                const auto channels = config.synthetic.channels;
-                return DatasetTraits{.image = config.synthetic.image,
-                                     .channels = channels,
-                                     .mean = std::vector<double>(channels, 0.43),
-                                     .std = std::vector<double>(channels, 0.24)};
-              },
-          .open = open,
-          .fetch =
-              [](const DataConfig&, const std::string&) {
-                return std::string("synthetic: made on the fly, nothing to fetch");
-              }};
+  return {"made-up stripes for tests and demonstrations; nothing to fetch",
+          std::make_shared<SyntheticData>()};
 }
 
 }  // namespace vitrine

@@ -12,15 +12,29 @@ namespace vitrine {
 
 enum class Interpolation { Nearest, Bilinear, Bicubic };
 
+/// A rectangle of an image.
+struct Rectangle {
+  int64_t left = 0, top = 0, width = 0, height = 0;
+};
+
 /// Resizes with Pillow's fixed-point filters, antialiased where it shrinks.
 Image resize(const Image& image, int64_t width, int64_t height, Interpolation interpolation);
 /// Resizes so that the short side is `size` and the proportions stay.
 Image resize_short_side(const Image& image, int64_t size, Interpolation interpolation);
 
+/// The centre of `resize_short_side`, without computing what is cut off: a very long image takes no
+/// more memory than a square one.
+Image resized_centre(const Image& image, int64_t short_side, int64_t size,
+                     Interpolation interpolation);
+
 /// The window with its corner at (left, top), which may lie outside.
 Image crop(const Image& image, int64_t left, int64_t top, int64_t width, int64_t height);
-/// The `size` x `size` window in the middle.
+/// The `size` x `size` window in the middle; it begins outside where a side is less.
+Rectangle centre_window(int64_t width, int64_t height, int64_t size);
 Image centre_crop(const Image& image, int64_t size);
+/// The box, resized to `size` x `size`.
+Image resized_crop(const Image& image, const Rectangle& box, int64_t size,
+                   Interpolation interpolation);
 Image flip_horizontally(const Image& image);
 
 /// out(x, y) = in(m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]); nearest or bilinear.

@@ -1,5 +1,6 @@
 #include "vitrine/data/vocabulary.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "vitrine/core/error.h"
@@ -20,6 +21,18 @@ Vocabulary::Vocabulary(const std::vector<std::string>& sentences) {
   for (const auto* word : {"<unknown>", "<start>", "<end>"}) add(word);
   for (const auto& sentence : sentences)
     for (const auto& word : split(sentence)) add(word);
+}
+
+Vocabulary Vocabulary::from_words(const std::vector<std::string>& words) {
+  Vocabulary vocabulary(std::vector<std::string>{});
+  const auto specials = vocabulary.words_;
+  check(
+      words.size() > specials.size() && std::equal(specials.begin(), specials.end(), words.begin()),
+      "vocabulary: the words do not begin with {}", fmt::join(specials, ", "));
+  for (size_t i = specials.size(); i < words.size(); ++i)
+    check(vocabulary.add(words[i]) == static_cast<int64_t>(i),
+          "vocabulary: the word '{}' occurs twice", words[i]);
+  return vocabulary;
 }
 
 int64_t Vocabulary::add(const std::string& word) {
@@ -57,6 +70,17 @@ std::vector<std::string> Vocabulary::split(const std::string& sentence) {
     inside = !is_punctuation(c) && !is_blank(c);
   }
   return words;
+}
+
+std::string Vocabulary::join(const std::vector<std::string>& words) {
+  std::string sentence;
+  for (const auto& word : words) {
+    const bool opens = word == "(";
+    const bool sign = word.size() == 1 && is_punctuation(word[0]) && !opens;
+    if (!sentence.empty() && !sign && sentence.back() != '(') sentence += ' ';
+    sentence += word;
+  }
+  return sentence;
 }
 
 }  // namespace vitrine

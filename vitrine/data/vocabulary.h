@@ -15,6 +15,8 @@ class Vocabulary {
 
   /// The words of these sentences.
   explicit Vocabulary(const std::vector<std::string>& sentences);
+  /// The vocabulary whose `words()` these are; throws if they are those of no vocabulary.
+  static Vocabulary from_words(const std::vector<std::string>& words);
 
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
   /// The number of a word as `split` gives it; kUnknown if the text has no such word.
@@ -27,6 +29,8 @@ class Vocabulary {
 
   /// The words of a sentence: Latin letters in lower case, each sign of punctuation on its own.
   static std::vector<std::string> split(const std::string& sentence);
+  /// The sentence of these words: a blank between them, none before a sign of punctuation.
+  static std::string join(const std::vector<std::string>& words);
 
  private:
   int64_t add(const std::string& word);

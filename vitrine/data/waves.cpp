@@ -7,6 +7,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
+#include "vitrine/data/config.h"
 #include "vitrine/data/tensor_batches.h"
 
 namespace vitrine {
@@ -33,11 +34,25 @@ std::unique_ptr<BatchSource> wave_part(const WaveOptions& o, uint64_t seed, Part
   return std::make_unique<TensorBatches>(inputs, targets);
 }
 
-Splits open_waves(const DataConfig& config, uint64_t seed) {
-  WaveOptions options{.length = config.length};
-  if (config.limit > 0) options.train = std::min(options.train, config.limit);
-  return waves(options, seed);
-}
+struct WaveSettings {
+  int64_t length = WaveOptions().length;
+  double noise = WaveOptions().noise;
+
+  void visit(Fields& f) {
+    f("length", length, "values that are seen");
+    f("noise", noise, "standard deviation of what is added to the values that are seen");
+  }
+  void validate() const { WaveOptions{.length = length, .noise = noise}.validate(); }
+};
+
+class WaveData : public DatasetOf<WaveData, WaveSettings> {
+ public:
+  Splits splits(const DataConfig& config, uint64_t seed) const override {
+    WaveOptions options{.length = settings.length, .noise = settings.noise};
+    if (config.limit > 0) options.train = std::min(options.train, config.limit);
+    return waves(options, seed);
+  }
+};
 
 }  // namespace
 
@@ -60,8 +75,8 @@ Splits waves(const WaveOptions& options, uint64_t seed) {
 }
 
 DatasetEntry waves_entry() {
-  return built_in_entry("random sine waves, the next value to be told; nothing to fetch",
-                        open_waves);
+  return {"random sine waves, the next value to be told; nothing to fetch",
+          std::make_shared<WaveData>()};
 }
 
 }  // namespace vitrine

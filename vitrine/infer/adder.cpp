@@ -3,9 +3,9 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/models/addition.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 

@@ -5,10 +5,10 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 
@@ -52,7 +52,7 @@ std::vector<std::vector<Prediction>> Classifier::classify_batch(const std::vecto
   const torch::InferenceMode no_gradients;
   const auto& [model, info] = loaded_->checkpoint;
   std::vector<torch::Tensor> inputs;
-  for (const auto& image : images) inputs.push_back(preprocess(image, info.preprocess));
+  for (const auto& image : images) inputs.push_back(preprocess(image, *info.preprocess));
   const auto scores = model->forward(torch::stack(inputs).to(loaded_->device));  // (B, N)
   return top_predictions(scores, info.classes, k);
 }

@@ -1,67 +1,58 @@
 #include "vitrine/infer/generate.h"
 
+#include <torch/torch.h>
+
 #include <chrono>
 
 #include "vitrine/core/error.h"
-#include "vitrine/infer/sampler.h"
-#include "vitrine/models/sparse_transformer.h"
+#include "vitrine/infer/generator.h"
+#include "vitrine/models/decoder.h"
 
 namespace vitrine {
 namespace {
 
-constexpr int64_t kColours = 3;
-
-/// The first `count` bytes, once for each sequence.
-torch::Tensor repeated_start(const uint8_t* bytes, int64_t count, int64_t sequences) {
-  auto start = torch::empty({1, count}, torch::kLong);
-  std::copy_n(bytes, count, start.data_ptr<int64_t>());
-  return start.repeat({std::max<int64_t>(sequences, 0), 1});
+/// The rows of the image that are kept, as tokens.
+std::vector<int64_t> kept_bytes(const Decoder& decoder, const GenerateOptions& o) {
+  check(o.keep >= 0 && o.keep <= 1, "sample: --keep {} is not between 0 and 1", o.keep);
+  const auto layout = decoder.image_layout();
+  check(layout.has_value(), "sample: the model has learned text, not images");
+  check(*layout == ImageLayout{o.image->height, o.image->width, o.image->channels},
+        "sample: the image is {} x {} with {} channels, the model makes {} x {} with {}",
+        o.image->width, o.image->height, o.image->channels, layout->columns, layout->rows,
+        layout->channels);
+  const auto rows = static_cast<int64_t>(o.keep * static_cast<double>(layout->rows));
+  const auto first = o.image->pixels.begin();
+  return {first, first + rows * layout->columns * layout->channels};
 }
 
-torch::Tensor given_bytes(const SparseTransformerConfig& config, const GenerateOptions& o) {
-  check(!o.picture || o.text.empty(), "sample: --complete and --text exclude each other");
-  if (o.picture) {
-    check(o.keep >= 0 && o.keep <= 1, "sample: --keep {} is not between 0 and 1", o.keep);
-    check(config.channels == kColours, "sample: the model has learned text, not pictures");
-    check(o.picture->width == config.columns && o.picture->height == config.rows &&
-              o.picture->channels == config.channels,
-          "sample: the picture is {} x {} with {} channels, the model makes {} x {} with {}",
-          o.picture->width, o.picture->height, o.picture->channels, config.columns, config.rows,
-          config.channels);
-    const auto rows = static_cast<int64_t>(o.keep * static_cast<double>(config.rows));
-    return repeated_start(o.picture->pixels.data(), rows * config.columns * config.channels,
-                          o.count);
-  }
-  if (o.text.empty()) return {};
-  check(config.channels == 1, "sample: the model has learned pictures; give --complete a picture");
-  return repeated_start(reinterpret_cast<const uint8_t*>(o.text.data()), std::ssize(o.text),
-                        o.count);
+/// How every sequence begins: (count, kept); undefined if nothing is given.
+torch::Tensor prefix_of(const Generator& generator, const GenerateOptions& o) {
+  check(!o.image || o.text.empty(), "sample: --complete and --text exclude each other");
+  check(o.text.empty() || !generator.decoder().image_layout(),
+        "sample: the model has learned images; give --complete an image");
+  if (!o.image && o.text.empty()) return {};
+  const auto tokens = o.image ? kept_bytes(generator.decoder(), o) : generator.tokens_of(o.text);
+  return torch::tensor(tokens, torch::kLong).repeat({std::max<int64_t>(o.count, 0), 1});
 }
 
 }  // namespace
 
 Generated generate(const fs::path& run_or_checkpoint, const GenerateOptions& o) {
-  const auto model = load_byte_model(run_or_checkpoint);
-  const auto& config = model->config;
-  const auto given = given_bytes(config, o);
+  const auto generator = Generator::load(run_or_checkpoint);
+  const auto prefix = prefix_of(generator, o);
   const auto start = std::chrono::steady_clock::now();
-  const auto bytes = sample_bytes(model, {.count = o.count,
-                                          .temperature = o.temperature,
-                                          .top_k = o.top_k,
-                                          .seed = o.seed,
-                                          .given = given})
-                         .contiguous();
-  Generated result;
+  const auto tokens = generator.sample({.count = o.count,
+                                        .temperature = o.temperature,
+                                        .top_k = o.top_k,
+                                        .seed = o.seed,
+                                        .prefix = prefix});
+  Generated result{.unit = generator.unit()};
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.bytes = o.count * (config.length() - (given.defined() ? given.size(1) : 0));
-  if (config.channels == kColours) {
-    result.pictures = pictures_of(config, bytes);
-    return result;
-  }
-  for (int64_t i = 0; i < o.count; ++i) {
-    const auto* first = bytes.data_ptr<int64_t>() + i * config.length();
-    result.texts.emplace_back(first, first + config.length());
-  }
+  result.tokens = generator.count_tokens(tokens) - (prefix.defined() ? prefix.numel() : 0);
+  if (generator.decoder().image_layout())
+    result.images = generator.images_of(tokens);
+  else
+    result.texts = generator.texts_of(tokens);
   return result;
 }
 

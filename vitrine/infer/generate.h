@@ -15,21 +15,22 @@ struct GenerateOptions {
   double temperature = 1;
   int64_t top_k = 0;
   uint64_t seed = 1;
-  std::optional<Image> picture{};  // whose upper part is kept and the rest made up
-  double keep = 0.5;               // the share of its rows
-  std::string text{};              // how texts begin
+  std::optional<Image> image{};  // whose upper part is kept and the rest sampled
+  double keep = 0.5;             // the fraction of its rows
+  std::string text{};            // how texts begin
 };
 
-/// What a model made up: pictures or, if it has learned text, texts.
+/// What a model generated: images or, if it has learned text, texts.
 struct Generated {
-  std::vector<Image> pictures{};
+  std::vector<Image> images{};
   std::vector<std::string> texts{};
-  int64_t bytes = 0;  // drawn
+  int64_t tokens = 0;  // sampled
+  std::string unit{};  // what a token is: "bytes" or "words"
   double seconds = 0;
 };
 
-/// Loads a run folder (its best checkpoint) or a .safetensors file of a model that tells bytes, and
-/// lets it make up sequences. The same options give the same result.
+/// Loads a run folder (its best checkpoint) or a .safetensors file of a model that predicts the
+/// next token, and samples sequences from it. The same options give the same result.
 Generated generate(const fs::path& run_or_checkpoint, const GenerateOptions& options);
 
 }  // namespace vitrine

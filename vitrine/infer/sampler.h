@@ -2,40 +2,20 @@
 
 #include <torch/types.h>
 
-#include <memory>
-#include <vector>
-
-#include "vitrine/core/files.h"
-#include "vitrine/core/image.h"
-
 namespace vitrine {
-
-class SparseTransformer;
-struct SparseTransformerConfig;
-
-/// The network of a run folder (its best checkpoint) or checkpoint; throws if it does not tell
-/// bytes.
-std::shared_ptr<SparseTransformer> load_byte_model(const fs::path& run_or_checkpoint);
-
-/// Each row of (N, T) bytes, in interleaved order, as a picture.
-std::vector<Image> pictures_of(const SparseTransformerConfig& config, const torch::Tensor& bytes);
 
 struct SampleOptions {
   int64_t count = 16;
-  double temperature = 1;  // below 1: likelier bytes more often
-  int64_t top_k = 0;       // only the k likeliest bytes; 0 = all
+  double temperature = 1;  // below 1 sharpens, above 1 flattens
+  int64_t top_k = 0;       // sample from the k most probable tokens; 0 = from all
   uint64_t seed = 1;
-  torch::Tensor given = {};  // (count, kept) int64: how sequences start; undefined: with nothing
+  torch::Tensor prefix = {};  // (count, kept) int64: how sequences begin; undefined: with nothing
 
   void validate() const;
 };
 
-/// The byte drawn for each row of scores (B, 256): decided by seed, row and position alone.
-torch::Tensor draw_bytes(const torch::Tensor& scores, const SampleOptions& options,
-                         int64_t position);
-
-/// Sequences that the model makes up, (count, T) int64, with a progress bar.
-torch::Tensor sample_bytes(const std::shared_ptr<SparseTransformer>& model,
-                           const SampleOptions& options);
+/// The token sampled for each row of logits (B, vocabulary): decided by seed, row and position.
+torch::Tensor sample_next_token(const torch::Tensor& logits, const SampleOptions& options,
+                                int64_t position);
 
 }  // namespace vitrine

@@ -4,11 +4,11 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/inspect/rollout.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -35,7 +35,7 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
         "explain: {} does not take images; explain an image classifier, such as vit_c10_small",
         info.model.name());
   const torch::NoGradGuard no_grad;
-  const auto x = preprocess(image, info.preprocess).unsqueeze(0);
+  const auto x = preprocess(image, *info.preprocess).unsqueeze(0);
   AttentionCapture capture;
   const auto scores = model->forward(x);
   check(!capture.layers.empty(),
@@ -47,7 +47,7 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
 
   const auto& grid = capture.layers.front().queries;
   Explanation result{.model = info.model.name(),
-                     .picture = seen_part(image, info.preprocess),
+                     .picture = seen_part(image, *info.preprocess),
                      .predictions = top_predictions(scores, info.classes, kPredictions)[0],
                      .class_token = grid.prefix > 0,
                      .rows = grid.rows,

@@ -2,10 +2,10 @@
 
 #include <torch/torch.h>
 
-#include "vitrine/inspect/shapes_only.h"
 #include "vitrine/inspect/watch.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/registry.h"
+#include "vitrine/models/shapes_only.h"
 
 namespace vitrine {
 

@@ -88,7 +88,7 @@ class WaveTrainer {
 
 Spread test_errors(const std::vector<TrainedWave>& runs) {
   std::vector<double> errors;
-  for (const auto& trained : runs) errors.push_back(trained.run.test);
+  for (const auto& trained : runs) errors.push_back(trained.run.outcome.test_value());
   return spread(errors);
 }
 

@@ -62,8 +62,8 @@ Recipe position_recipe(const TrainedSetting& setting, int64_t epochs, uint64_t s
 }
 
 double wave_error(Model& model, const Splits& data) {
-  const auto objective = make_objective(data.task, /*label_smoothing=*/0);
-  return evaluate(model, *data.test, *objective, {}).loss();
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  return evaluate(model, *data.test, *objective, {}).loss;
 }
 
 double repeated_last_error(const BatchSource& source) {

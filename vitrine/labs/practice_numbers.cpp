@@ -141,7 +141,8 @@ LengthsPractice lengths_practice(const LabOptions& options, const std::string& l
       const auto run = runs.train(task, fmt::format("{}-{}", name, length),
                                   wave_network_settings(network, length), row.rate, sizes.epochs,
                                   /*seed=*/0);
-      row.points.push_back({length, run.result.test, training_step_time(*run.model, task)});
+      row.points.push_back(
+          {length, run.result.outcome.test_value(), training_step_time(*run.model, task)});
     }
     row.exponent = time_exponent(row.points);
     practice.rows.push_back(std::move(row));

@@ -2,29 +2,31 @@
 
 #include <torch/torch.h>
 
-#include <cmath>
-
 #include "vitrine/core/error.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/image_batches.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/training.h"
 #include "vitrine/models/word_transformer.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/parameter_count.h"
+#include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
-#include "vitrine/train/trainer.h"
+#include "vitrine/train/objective.h"
 
 namespace vitrine::labs {
 namespace {
+
+constexpr auto kPerplexity = "perplexity";
 
 Recipe sentence_recipe(const LabOptions& options) {
   Recipe recipe;
   recipe.name = "sentences";
   recipe.seed = static_cast<int64_t>(options.seed);
   recipe.model = ModelChoice("word_transformer");
-  recipe.data.dataset = "sentences";
-  recipe.data.length = kMostWords + 1;  // and the start
+  recipe.data.dataset = read_dataset(
+      fmt::format("{{name: sentences, length: {}}}", kMostWords + 1));  // and the start
   recipe.data.batch = 32;
   recipe.train.epochs = options.smoke ? 1 : 15;
   recipe.train.optimizer.lr = 3e-3;
@@ -34,7 +36,7 @@ Recipe sentence_recipe(const LabOptions& options) {
   return recipe;
 }
 
-/// What the recipe names: a word_transformer with its usual settings.
+/// The recipe's model with its initial weights.
 std::shared_ptr<WordTransformer> build_sentence_model(const Recipe& recipe) {
   torch::manual_seed(static_cast<uint64_t>(recipe.seed));
   auto model = std::make_shared<WordTransformer>(WordTransformerConfig());
@@ -50,7 +52,7 @@ std::vector<std::string> part_sentences(const BatchSource& part) {
   std::vector<std::string> sentences;
   for (int64_t i = 0; i < inputs.size(0); ++i) {
     std::string sentence;
-    for (int64_t t = 1; t < inputs.size(1) && targets[i][t] != kNotCounted; ++t)
+    for (int64_t t = 1; t < inputs.size(1) && targets[i][t] != kIgnoreIndex; ++t)
       sentence += (t > 1 ? " " : "") + sentence_vocabulary().word(inputs[i][t]);
     sentences.push_back(std::move(sentence));
   }
@@ -88,19 +90,19 @@ void check_sentence(const std::string& sentence) {
 
 SentenceModel::SentenceModel(const LabOptions& options) {
   const auto recipe = sentence_recipe(options);
-  const auto data = sentences(recipe.data, options.seed);
+  const auto data = open_data(recipe.data, options.seed);
   untrained_ = build_sentence_model(recipe);
   trained_ = build_sentence_model(recipe);  // the same weights, by the recipe's seed
   held_out_ = part_sentences(*data.test);
-  const auto objective = make_objective(data.task, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
   const auto before = evaluate(*untrained_, *data.test, *objective, {.label = "test"});
   const auto run = train_in_lab(recipe, trained_, data, options.folder / "runs" / "sentences");
   training_ = {.sentences = data.train->size(),
                .vocabulary = sentence_vocabulary().size(),
                .parameters = parameter_count(*trained_),
-               .seconds = run.seconds,
-               .untrained_perplexity = std::exp(before.loss()),
-               .perplexity = std::exp(run.test)};
+               .seconds = run.outcome.seconds,
+               .untrained_perplexity = value_of(before.metrics, kPerplexity),
+               .perplexity = value_of(run.outcome.test, kPerplexity)};
 }
 
 SentenceAttention SentenceModel::read(const std::string& sentence) const {

@@ -107,7 +107,7 @@ std::vector<RateTrial> WaveRuns::try_rates(const WaveTask& task, const std::stri
   std::vector<RateTrial> trials;
   for (const double rate : task.sizes.rates) {
     const auto run = train(task, name, settings, rate, task.sizes.trial_epochs, /*seed=*/0);
-    trials.push_back({rate, run.result.validation});
+    trials.push_back({rate, run.result.outcome.validation_value()});
   }
   return trials;
 }
@@ -140,7 +140,7 @@ WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task) {
     const auto errors = squared_errors(*run.model, test);
     score.mse.push_back(errors.mean().item<double>());
     score.example_spread += errors.std().item<double>() / count;
-    score.seconds += run.result.seconds / count;
+    score.seconds += run.result.outcome.seconds / count;
   }
   score.error = spread(score.mse);
   return score;

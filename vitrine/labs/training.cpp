@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
-#include "vitrine/train/evaluate.h"
-#include "vitrine/train/trainer.h"
+#include "vitrine/train/objective.h"
+#include "vitrine/train/run.h"
+#include "vitrine/train/run_folder.h"
 
 namespace vitrine::labs {
 
@@ -22,31 +22,27 @@ Batch all_examples(const BatchSource& source) {
 LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Splits& data,
                     const fs::path& folder) {
   if (fs::exists(folder / "recipe.yaml")) fs::remove_all(folder);  // a run of an earlier lesson
-  const auto run_folder = RunFolder::create_at(folder);
-  write_file_atomically(run_folder.recipe(), to_yaml(recipe));
-  const auto objective = make_objective(data.task, recipe.train.label_smoothing);
+  const auto selection = make_objective(data, recipe.train.label_smoothing)->selection_metric();
   LabRun run;
   const auto note_epoch = [&](const MetricsLine& line) {
-    const double score = line.value("validation_" + objective->watched());
-    if (line.kind != "epoch" || std::isnan(score)) return;
+    const double value = line.value("validation_" + selection.name);
+    if (line.kind != "epoch" || std::isnan(value)) return;
     run.epochs.push_back(static_cast<double>(line.epoch));
     run.train_loss.push_back(line.value("train_loss"));
-    run.validation_curve.push_back(score);
+    run.validation_curve.push_back(value);
   };
-  const auto result = train({.recipe = recipe,
-                             .folder = run_folder,
-                             .objective = *objective,
-                             .show_progress = false,  // the lab has its own, over all its runs
-                             .on_metrics = note_epoch},
-                            model, data);
-  check(result.end != TrainEnd::Interrupted, "lab: interrupted while it trained {}", recipe.name);
-  run.validation = result.best;
-  run.seconds = result.seconds;
-  set_weights(*model, load_safetensors(run_folder.best()), run_folder.best().string());
+  run.outcome = run_recipe(recipe, {.threads = std::nullopt,
+                                    .folder = folder,
+                                    .show_progress = false,  // the lab has its own, over all runs
+                                    .write_reports = false,
+                                    .data = &data,
+                                    .model = model,
+                                    .on_metrics = note_epoch});
+  check(run.outcome.stop_reason != StopReason::Interrupted, "lab: interrupted while it trained {}",
+        recipe.name);
+  const auto best = RunFolder::open(folder).best();
+  set_weights(*model, load_safetensors(best), best.string());
   model->eval();
-  run.test = evaluate(*model, *data.test, *objective,
-                      {.batch = recipe.data.batch, .workers = recipe.data.workers, .label = "test"})
-                 .mean(objective->watched());
   return run;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
+#include "vitrine/train/run_result.h"
 
 namespace vitrine {
 class BatchSource;
@@ -15,13 +16,10 @@ struct Splits;
 
 namespace vitrine::labs {
 
-/// What a training run of a lab came to. "Score" is the metric that the task watches: "mse" of
-/// waves, "loss" of sentences.
+/// What a training run of a lab came to, with its curves over the evaluated epochs; that of the
+/// validation split is of the selection metric.
 struct LabRun {
-  double test = 0;        // score of the best checkpoint on the test part
-  double validation = 0;  // the same on the validation part
-  double seconds = 0;     // of training
-  // Per evaluated epoch.
+  RunOutcome outcome{};
   std::vector<double> epochs{}, train_loss{}, validation_curve{};
 };
 

@@ -12,7 +12,7 @@ Recipe recipe_of(const WaveRecipe& wish) {
       fmt::format("name: {name}\n"
                   "seed: {seed}\n"
                   "model: {{{model}}}\n"
-                  "data: {{dataset: waves, length: {length}, batch: {batch}}}\n"
+                  "data: {{dataset: {{name: waves, length: {length}}}, batch: {batch}}}\n"
                   "train:\n"
                   "  epochs: {epochs}\n"
                   "  optimizer: {{kind: adam, lr: {rate}, weight_decay: 0}}\n"

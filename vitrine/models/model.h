@@ -11,6 +11,8 @@
 
 namespace vitrine {
 
+class Decoder;
+
 /// What an image classifier takes and gives: (B, channels, image, image) -> (B, classes).
 struct ImageShape {
   int64_t channels = 3, image = 224, classes = 1000;
@@ -42,6 +44,8 @@ class Model : public torch::nn::Module {
   virtual std::optional<ImageShape> image_shape() const { return std::nullopt; }
   /// The positions' table (1, T, C); undefined for models without one.
   virtual torch::Tensor position_table() const { return {}; }
+  /// Null for models that do not predict each token of a sequence from those before it.
+  virtual Decoder* decoder() { return nullptr; }
 
   /// Gradient checkpointing: keep only the blocks' inputs, compute their inside again in backward.
   bool recompute_blocks = false;

@@ -1,6 +1,5 @@
 #include "vitrine/models/registry.h"
 
-#include "vitrine/core/settings.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/models/cct.h"
 #include "vitrine/models/resnet.h"
@@ -94,38 +93,15 @@ const Registry<ModelEntry>& models() {
   return registry;
 }
 
-ModelChoice::ModelChoice(const ModelChoice& other)
-    : name_(other.name_), blueprint_(other.blueprint_ ? other.blueprint_->clone() : nullptr) {}
-
-ModelChoice& ModelChoice::operator=(const ModelChoice& other) {
-  auto copy = other;
-  name_ = std::move(copy.name_);
-  blueprint_ = std::move(copy.blueprint_);
-  return *this;
+std::unique_ptr<ModelBlueprint> ModelBlueprint::make(const std::string& name) {
+  return models().get(name).blueprint->clone();
 }
 
-void ModelChoice::choose(const std::string& name) {
-  blueprint_ = models().get(name).blueprint->clone();
-  name_ = name;
-}
-
-void ModelChoice::visit(Fields& f) {
-  auto name = name_;
-  f("name", name, "a model of `vitrine models`");
-  check(!name.empty(), "recipe: model.name is missing; name a model of `vitrine models`");
-  if (name != name_) choose(name);
-  blueprint_->visit(f);
-}
-
-std::shared_ptr<Model> ModelChoice::build() const { return blueprint_->build(); }
+std::shared_ptr<Model> ModelChoice::build() const { return (*this)->build(); }
 
 ModelChoice read_model(const std::string& yaml, const std::vector<std::string>& settings,
                        const std::string& where) {
-  auto all = Settings::from_text(yaml, where);
-  for (const auto& assignment : settings) all.override_with(assignment);
-  ModelChoice choice;
-  all.read_into(choice);
-  return choice;
+  return read_choice<ModelChoice>(yaml, settings, where);
 }
 
 }  // namespace vitrine

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vitrine/core/fields.h"
+#include "vitrine/core/choice.h"
 #include "vitrine/core/registry.h"
 
 namespace vitrine {
@@ -14,6 +14,10 @@ class Model;
 /// A model's config with its type hidden: it can be read, changed, stored and built.
 class ModelBlueprint {
  public:
+  static constexpr const char *kKey = "model", *kList = "vitrine models";
+  /// A copy of what the registry has under `name`.
+  static std::unique_ptr<ModelBlueprint> make(const std::string& name);
+
   virtual ~ModelBlueprint() = default;
   virtual void visit(Fields& f) = 0;
   virtual std::unique_ptr<ModelBlueprint> clone() const = 0;
@@ -31,21 +35,10 @@ struct ModelEntry {
 const Registry<ModelEntry>& models();
 
 /// The `model:` part of a recipe: a name and what differs from that variant.
-class ModelChoice {
+class ModelChoice : public Choice<ModelBlueprint> {
  public:
-  ModelChoice() = default;
-  explicit ModelChoice(const std::string& name) { choose(name); }
-  ModelChoice(const ModelChoice& other);
-  ModelChoice& operator=(const ModelChoice& other);
-
-  void choose(const std::string& name);
-  void visit(Fields& f);
-  const std::string& name() const { return name_; }
+  using Choice::Choice;
   std::shared_ptr<Model> build() const;
-
- private:
-  std::string name_;
-  std::unique_ptr<ModelBlueprint> blueprint_;
 };
 
 /// The model of YAML such as "name: vit_ti16", with settings such as "depth=2" on top; errors call

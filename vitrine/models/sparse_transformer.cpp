@@ -95,7 +95,8 @@ void SparseTransformerConfig::validate() const {
 }
 
 SparseAttentionConfig attention_of(const SparseTransformerConfig& config, int64_t layer) {
-  SparseAttentionConfig attention{.dim = config.dim, .key_width = config.key_width};
+  SparseAttentionConfig attention{
+      .dim = config.dim, .key_width = config.key_width, .tokens = config.length()};
   for (int64_t head = 0; head < config.heads; ++head)
     attention.patterns.push_back(head_pattern(config, layer, head));
   return attention;
@@ -204,6 +205,27 @@ torch::Tensor SparseTransformer::position_table() const {
   if (channel_embed.defined()) sum = sum + at(channel_embed, 2);  // (R, L, K, C)
   if (config.order == ByteOrder::Planar) sum = sum.permute({2, 0, 1, 3});
   return sum.reshape({1, R * L * K, C});
+}
+
+std::optional<ImageLayout> SparseTransformer::image_layout() const {
+  constexpr int64_t kColors = 3;
+  if (config.channels != kColors) return std::nullopt;
+  return ImageLayout{config.rows, config.columns, config.channels};
+}
+
+torch::Tensor SparseTransformer::reading_order() const {
+  if (config.order == ByteOrder::Interleaved) return {};
+  return ordered(torch::arange(config.length()).unsqueeze(0)).squeeze(0);
+}
+
+BlockDecoder::Parts SparseTransformer::parts() const {
+  return {.start = start,
+          .embedding = embedding,
+          .positions = position_table(),
+          .blocks = blocks,
+          .logits = [head = head, norm = norm](const torch::Tensor& x) mutable {
+            return head(layer_norm(x, norm));
+          }};
 }
 
 torch::Tensor SparseTransformer::features(const torch::Tensor& bytes) {

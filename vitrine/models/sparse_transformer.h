@@ -5,6 +5,7 @@
 // before it. With a sparse pattern a layer costs O(n sqrt n) instead of O(n^2).
 
 #include "vitrine/core/fields.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/sparse_block.h"
 
@@ -54,7 +55,7 @@ SparseTransformerConfig sparse_c10_tiny();
 
 /// (B, T) bytes -> (B, T, 256): scores of each byte from those before it. Bytes come and scores go
 /// in interleaved order, whatever the order in which the model takes them.
-class SparseTransformer : public Model {
+class SparseTransformer : public Model, public BlockDecoder {
  public:
   explicit SparseTransformer(const SparseTransformerConfig& c);
   /// In the order in which the model takes the bytes.
@@ -62,12 +63,19 @@ class SparseTransformer : public Model {
   torch::Tensor logits(const torch::Tensor& features) override;
   BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
-  Task task() const override { return Task::NextByte; }
+  Task task() const override { return Task::NextToken; }
   /// Interleaved (B, T, ...) in the order in which the model takes the bytes, and back.
   torch::Tensor ordered(const torch::Tensor& x) const;
   torch::Tensor interleaved(const torch::Tensor& x) const;
   /// What says where a byte stands, in the model's order: (1, T, C).
   torch::Tensor position_table() const override;
+
+  Decoder* decoder() override { return this; }
+  int64_t vocabulary() const override { return kByteValues; }
+  int64_t context() const override { return config.length(); }
+  /// Images have three channels; all else is text.
+  std::optional<ImageLayout> image_layout() const override;
+  torch::Tensor reading_order() const override;
 
   const SparseTransformerConfig config;
   torch::Tensor start;  // (dim), stands before the first byte
@@ -76,6 +84,9 @@ class SparseTransformer : public Model {
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
   Linear head{nullptr};
+
+ protected:
+  Parts parts() const override;
 
  private:
   void initialise();

@@ -65,6 +65,15 @@ torch::Tensor WordTransformer::logits(const torch::Tensor& features) {
   return head(features);  // (B, T, N)
 }
 
+BlockDecoder::Parts WordTransformer::parts() const {
+  return {.embedding = embedding,
+          .positions = positions->table(),
+          .blocks = blocks,
+          .logits = [head = head, norm = norm](const torch::Tensor& x) mutable {
+            return head(layer_norm(x, norm));
+          }};
+}
+
 torch::Tensor WordTransformer::example_input(int64_t batch) const {
   return torch::randint(config.vocabulary, {batch, config.context}, torch::kLong);
 }

@@ -6,6 +6,7 @@
 // of pieces of words, an output layer of its own, far fewer numbers.
 
 #include "vitrine/core/fields.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/positions.h"
@@ -28,7 +29,7 @@ struct WordTransformerConfig {
 };
 
 /// (B, T) words -> (B, T, vocabulary) scores of the word that comes after each.
-class WordTransformer : public Model {
+class WordTransformer : public Model, public BlockDecoder {
  public:
   explicit WordTransformer(const WordTransformerConfig& c);
   torch::Tensor features(const torch::Tensor& words) override;
@@ -38,12 +39,19 @@ class WordTransformer : public Model {
   Task task() const override { return Task::NextToken; }
   torch::Tensor position_table() const override { return positions.table(); }
 
+  Decoder* decoder() override { return this; }
+  int64_t vocabulary() const override { return config.vocabulary; }
+  int64_t context() const override { return config.context; }
+
   const WordTransformerConfig config;
   torch::nn::Embedding embedding{nullptr};
   PositionEmbedding positions;
   BlockList blocks{nullptr};
   torch::nn::LayerNorm norm{nullptr};
   Linear head{nullptr};
+
+ protected:
+  Parts parts() const override;
 };
 
 }  // namespace vitrine

@@ -9,10 +9,14 @@ class AttentionImpl : public SelfAttentionImpl {
  public:
   explicit AttentionImpl(const AttentionConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
+  std::unique_ptr<BlockCache> make_cache(int64_t batch) const override;
+  torch::Tensor step(const torch::Tensor& x, BlockCache& cache) override;
 
   torch::Tensor relative_bias;  // (H, 2 * relative + 1), by distance from -relative to relative
 
  private:
+  /// What each head adds to the scores of keys at these distances, int64: (H, ...).
+  torch::Tensor distance_bias(const torch::Tensor& distance) const;
   /// What is added to the scores: (H or 1, T, T); undefined if nothing is.
   torch::Tensor score_bias(int64_t T) const;
   TokenGrid grid_of(int64_t T) const;

@@ -15,6 +15,14 @@ class BlockCache {
   virtual ~BlockCache() = default;
   /// The memory that it takes.
   virtual int64_t bytes() const = 0;
+
+  /// This cache, which the layer that asks has made itself.
+  template <typename Cache>
+  Cache& as() {
+    auto* own = dynamic_cast<Cache*>(this);
+    TORCH_INTERNAL_ASSERT(own != nullptr, "the cache is of another layer");
+    return *own;
+  }
 };
 
 /// One of the layers that a transformer stacks: (B, T, C) -> (B, T, C).
@@ -25,7 +33,7 @@ class BlockImpl : public torch::nn::Module {
   /// An empty cache for `batch` sequences; throws unless the block is causal and can generate.
   virtual std::unique_ptr<BlockCache> make_cache(int64_t batch) const;
   /// The next token of each sequence, (B, C) -> (B, C): equals the last token of `forward` over all
-  /// tokens so far.
+  /// tokens so far, in evaluation mode.
   virtual torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
 };
 

@@ -31,16 +31,29 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                }));
 }
 
-torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
+template <typename Attend>
+torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& attend) {
   const auto thin = [&](const torch::Tensor& branch) {
     return drop_path(branch, config.drop_path, is_training());
   };
   if (config.norm == NormPlace::Post) {
-    const auto mixed = layer_norm(x + thin(attn(x)), norm1);
+    const auto mixed = layer_norm(x + thin(attend(x)), norm1);
     return layer_norm(mixed + thin(mlp(mixed)), norm2);
   }
-  const auto mixed = x + thin(attn(layer_norm(x, norm1)));
+  const auto mixed = x + thin(attend(layer_norm(x, norm1)));
   return mixed + thin(mlp(layer_norm(mixed, norm2)));
+}
+
+torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
+  return around(x, [&](const torch::Tensor& tokens) { return attn(tokens); });
+}
+
+std::unique_ptr<BlockCache> EncoderBlockImpl::make_cache(int64_t batch) const {
+  return attn->make_cache(batch);
+}
+
+torch::Tensor EncoderBlockImpl::step(const torch::Tensor& x, BlockCache& cache) {
+  return around(x, [&](const torch::Tensor& token) { return attn->step(token, cache); });
 }
 
 BlockList encoder_blocks(const EncoderBlockConfig& config, int64_t depth) {

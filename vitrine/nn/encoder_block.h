@@ -35,11 +35,18 @@ class EncoderBlockImpl : public BlockImpl {
  public:
   explicit EncoderBlockImpl(const EncoderBlockConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
+  std::unique_ptr<BlockCache> make_cache(int64_t batch) const override;
+  torch::Tensor step(const torch::Tensor& x, BlockCache& cache) override;
 
   const EncoderBlockConfig config;
   torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
   SelfAttention attn{nullptr};
   FeedForward mlp{nullptr};
+
+ private:
+  /// The block around `attend`, its attention over all tokens or over the next one.
+  template <typename Attend>
+  torch::Tensor around(const torch::Tensor& x, const Attend& attend);
 };
 TORCH_MODULE(EncoderBlock);
 

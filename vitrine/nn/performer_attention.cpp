@@ -37,34 +37,52 @@ torch::Tensor mix_both_ways(const torch::Tensor& q_logs, const torch::Tensor& k_
   return q.matmul(content) / q.matmul(total);
 }
 
-/// Chunk by chunk: pairs within the chunk one by one, all before it through their sums.
+/// The sums over the tokens so far; features are divided by exp(`top`).
+struct FeatureSums : BlockCache {
+  torch::Tensor top, total, content;  // (B, H, 1, M), (B, H, M, 1), (B, H, M, D)
+
+  int64_t bytes() const override {
+    if (!top.defined()) return 0;
+    return static_cast<int64_t>(top.nbytes() + total.nbytes() + content.nbytes());
+  }
+};
+
+/// The next tokens: pairs among them one by one, all before them through the sums, which then take
+/// them in.
+torch::Tensor mix_chunk(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
+                        const torch::Tensor& v, FeatureSums& sums) {
+  auto &top = sums.top, &total = sums.total, &content = sums.content;
+  auto new_top = greatest(k_logs);
+  if (top.defined()) {
+    new_top = torch::maximum(new_top, top);
+    const auto shrink = (top - new_top).exp().transpose(-2, -1);  // (B, H, M, 1)
+    total = total * shrink;
+    content = content * shrink;
+  }
+  top = new_top;
+  const auto q = query_features(q_logs, top), k = (k_logs - top).exp();
+  const auto near = q.matmul(k.transpose(-2, -1)).tril();  // (B, H, size, size)
+  auto above = near.matmul(v), below = near.sum(-1, /*keepdim=*/true);
+  if (total.defined()) {
+    above = above + q.matmul(content);
+    below = below + q.matmul(total);
+  }
+  // 0 / 0 is possible here: a later key of the chunk may be greater than all of float's range.
+  const auto mixed = above / below.clamp_min(std::numeric_limits<float>::min());
+  const auto sum = k.sum(-2).unsqueeze(-1), content_sum = k.transpose(-2, -1).matmul(v);
+  total = total.defined() ? total + sum : sum;
+  content = content.defined() ? content + content_sum : content_sum;
+  return mixed;
+}
+
 torch::Tensor mix_causally(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
                            const torch::Tensor& v) {
-  torch::Tensor top, total, content;  // (B, H, 1, M), (B, H, M, 1), (B, H, M, D): of all before
+  FeatureSums sums;
   std::vector<torch::Tensor> mixed;
   for (int64_t first = 0; first < v.size(-2); first += kCausalChunk) {
     const auto size = std::min(kCausalChunk, v.size(-2) - first);
     const auto part = [&](const torch::Tensor& t) { return t.narrow(-2, first, size); };
-    auto new_top = greatest(part(k_logs));
-    if (top.defined()) {
-      new_top = torch::maximum(new_top, top);
-      const auto shrink = (top - new_top).exp().transpose(-2, -1);  // (B, H, M, 1)
-      total = total * shrink;
-      content = content * shrink;
-    }
-    top = new_top;
-    const auto q = query_features(part(q_logs), top), k = (part(k_logs) - top).exp();
-    const auto near = q.matmul(k.transpose(-2, -1)).tril();  // (B, H, size, size)
-    auto above = near.matmul(part(v)), below = near.sum(-1, /*keepdim=*/true);
-    if (total.defined()) {
-      above = above + q.matmul(content);
-      below = below + q.matmul(total);
-    }
-    // 0 / 0 is possible here: a later key of the chunk may be greater than all of float's range.
-    mixed.push_back(above / below.clamp_min(std::numeric_limits<float>::min()));
-    const auto sum = k.sum(-2).unsqueeze(-1), sums = k.transpose(-2, -1).matmul(part(v));
-    total = total.defined() ? total + sum : sum;
-    content = content.defined() ? content + sums : sums;
+    mixed.push_back(mix_chunk(part(q_logs), part(k_logs), part(v), sums));
   }
   return torch::cat(mixed, -2);
 }
@@ -108,6 +126,17 @@ PerformerAttentionImpl::PerformerAttentionImpl(const PerformerAttentionConfig& c
 torch::Tensor PerformerAttentionImpl::forward(const torch::Tensor& x) {
   const auto parts = project(x, "performer");
   return merge(performer_attention(parts[0], parts[1], parts[2], features, config.causal));
+}
+
+std::unique_ptr<BlockCache> PerformerAttentionImpl::make_cache(int64_t) const {
+  check(config.causal, "performer: tokens attend to later ones, so it cannot generate");
+  return std::make_unique<FeatureSums>();
+}
+
+torch::Tensor PerformerAttentionImpl::step(const torch::Tensor& x, BlockCache& cache) {
+  const auto parts = project(x.unsqueeze(1), "performer");  // (B, H, 1, D) each
+  const auto q_logs = log_features(parts[0], features), k_logs = log_features(parts[1], features);
+  return merge(mix_chunk(q_logs, k_logs, parts[2], cache.as<FeatureSums>())).squeeze(1);  // (B, C)
 }
 
 }  // namespace vitrine

@@ -32,6 +32,8 @@ class PerformerAttentionImpl : public SelfAttentionImpl {
  public:
   explicit PerformerAttentionImpl(const PerformerAttentionConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
+  std::unique_ptr<BlockCache> make_cache(int64_t batch) const override;
+  torch::Tensor step(const torch::Tensor& x, BlockCache& cache) override;
 
   torch::Tensor features;  // (M, D), a buffer
 };

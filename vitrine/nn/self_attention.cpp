@@ -31,6 +31,16 @@ SelfAttentionImpl::SelfAttentionImpl(const AttentionConfig& c, int64_t parts) : 
   proj = register_module("proj", Linear(config.dim, config.dim));
 }
 
+std::unique_ptr<BlockCache> SelfAttentionImpl::make_cache(int64_t) const {
+  fail(
+      "attention: this kind cannot generate token by token; choose attention.kind softmax or "
+      "performer");
+}
+
+torch::Tensor SelfAttentionImpl::step(const torch::Tensor&, BlockCache&) {
+  fail("attention: this kind cannot generate token by token");
+}
+
 std::vector<torch::Tensor> SelfAttentionImpl::project(const torch::Tensor& x,
                                                       std::string_view who) {
   check(x.dim() == 3 && x.size(2) == config.dim, "{}: input {} is not (B, T, {})", who,

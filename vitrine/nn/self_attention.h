@@ -2,8 +2,10 @@
 
 #include <torch/torch.h>
 
+#include <memory>
 #include <string_view>
 
+#include "vitrine/nn/block.h"
 #include "vitrine/nn/linear.h"
 #include "vitrine/nn/token_grid.h"
 
@@ -28,6 +30,10 @@ struct AttentionConfig {
 class SelfAttentionImpl : public torch::nn::Module {
  public:
   virtual torch::Tensor forward(const torch::Tensor& x) = 0;
+
+  /// As those of a block (`BlockImpl`). Kinds of attention that cannot generate throw.
+  virtual std::unique_ptr<BlockCache> make_cache(int64_t batch) const;
+  virtual torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
 
   const AttentionConfig config;
   Linear qkv{nullptr}, proj{nullptr};

@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <array>
+#include <memory>
 #include <vector>
 
 #include "vitrine/core/attention_pattern.h"
@@ -14,6 +16,7 @@ struct SparseAttentionConfig {
   int64_t dim = 256;
   int64_t key_width = 128;                   // of queries and keys, all heads together
   std::vector<AttentionPattern> patterns{};  // one per head
+  int64_t tokens = 0;                        // of a sequence; only generation must know
 
   /// Neighbouring heads that follow the same pattern.
   struct Group {
@@ -31,9 +34,17 @@ class SparseAttentionImpl : public torch::nn::Module {
  public:
   explicit SparseAttentionImpl(const SparseAttentionConfig& c);
   torch::Tensor forward(const torch::Tensor& x);
+  /// As those of a block (`BlockImpl`). Keys and values are kept only while the patterns of their
+  /// heads may still ask for them.
+  std::unique_ptr<BlockCache> make_cache(int64_t batch) const;
+  torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
 
   const SparseAttentionConfig config;
   Linear qkv{nullptr}, proj{nullptr};
+
+ private:
+  /// qkv(x), x (..., C), as queries, keys and values: (..., H, width) each.
+  std::array<torch::Tensor, 3> project(const torch::Tensor& x);
 };
 TORCH_MODULE(SparseAttention);
 
@@ -48,11 +59,18 @@ class SparseBlockImpl : public BlockImpl {
  public:
   explicit SparseBlockImpl(const SparseBlockConfig& c);
   torch::Tensor forward(const torch::Tensor& x) override;
+  std::unique_ptr<BlockCache> make_cache(int64_t batch) const override;
+  torch::Tensor step(const torch::Tensor& x, BlockCache& cache) override;
 
   const SparseBlockConfig config;
   torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
   SparseAttention attn{nullptr};
   FeedForward mlp{nullptr};
+
+ private:
+  /// The block around `attend`, its attention over all tokens or over the next one.
+  template <typename Attend>
+  torch::Tensor around(const torch::Tensor& x, const Attend& attend);
 };
 TORCH_MODULE(SparseBlock);
 

@@ -53,14 +53,17 @@ std::vector<SweepPoint> list_points(const SweepConfig& config) {
   return points;
 }
 
-/// Smaller is better.
+/// Smaller is better. Only the validation split counts.
 auto rank(const PointResult& attempt) {
   constexpr auto kWorst = std::numeric_limits<double>::infinity();
   const auto& run = attempt.runs.at(0);
-  const bool reached = run.end == RunEnd::Reached, failed = run.end == RunEnd::Failed;
-  return std::tuple(
-      failed, !reached, reached ? run.epochs : 0, std::isnan(run.accuracy) ? kWorst : -run.accuracy,
-      std::isnan(run.loss) ? kWorst : run.loss, std::stod(attempt.point.value(kLearningRateKey)));
+  const auto outcome = run.outcome.value_or(RunOutcome{});
+  const bool reached = run.stopped(StopReason::ReachedGoal);
+  const double value = outcome.validation_value(), loss = outcome.validation_loss();
+  const double cost = outcome.selection_metric.higher_is_better ? -value : value;
+  return std::tuple(run.failed(), !reached, reached ? outcome.epochs : 0,
+                    std::isnan(cost) ? kWorst : cost, std::isnan(loss) ? kWorst : loss,
+                    std::stod(attempt.point.value(kLearningRateKey)));
 }
 
 }  // namespace

@@ -29,10 +29,14 @@ std::vector<std::string> run_overrides(const SweepPoint& point, int64_t seed, do
 std::vector<SweepPoint> with_learning_rates(const std::vector<SweepPoint>& points,
                                             const std::vector<std::string>& rates);
 
+/// Throws if the recipe of any point cannot be read: an unknown key, with the nearest known one, or
+/// a value of the wrong type. Asked before the first run starts.
+void check_recipes(const SweepConfig& config);
+
 /// The best try of each point, after all of `with_learning_rates` have been run: the goal reached
-/// after the fewest epochs, else the highest accuracy (where one is counted), then the lowest loss,
-/// then the smallest rate. Epochs, not seconds: within a point they cost the same, whatever else
-/// the machine does.
+/// after the fewest epochs, else the best selection metric, then the lowest loss, both on the
+/// validation split, then the smallest rate. The test split decides nothing. Epochs, not seconds:
+/// within a point they cost the same, whatever else the machine does.
 std::vector<SweepPoint> best_tries(const SweepResult& search, size_t rates);
 
 }  // namespace vitrine

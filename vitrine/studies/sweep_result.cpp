@@ -8,10 +8,15 @@ std::string SweepPoint::value(const std::string& key) const {
   return "";
 }
 
-Spread spread(const PointResult& point, double RunResult::*figure) {
+double test_figure(const RunOutcome& outcome) { return outcome.test_value(); }
+double validation_figure(const RunOutcome& outcome) { return outcome.validation_value(); }
+double test_loss_figure(const RunOutcome& outcome) { return outcome.test_loss(); }
+double seconds_figure(const RunOutcome& outcome) { return outcome.seconds; }
+
+Spread spread(const PointResult& point, const RunFigure& figure) {
   std::vector<double> values;
   for (const auto& run : point.runs)
-    if (run.end != RunEnd::Failed) values.push_back(run.*figure);
+    if (run.outcome) values.push_back(figure(*run.outcome));
   return spread(values);
 }
 

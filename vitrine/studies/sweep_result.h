@@ -1,11 +1,14 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "vitrine/core/files.h"
 #include "vitrine/core/spread.h"
+#include "vitrine/train/run_result.h"
 
 namespace vitrine {
 
@@ -21,29 +24,21 @@ struct SweepPoint {
   std::string value(const std::string& key) const;
 };
 
-/// How a run of a sweep ended: at its goal, after its last epoch, at its time budget, or with an
-/// error.
-enum class RunEnd { Reached, Finished, OverBudget, Failed };
-
-/// What one run came to. A run that failed has its error and no figures.
-struct RunResult {
+/// A run of a sweep: what it came to, or why it failed.
+struct SweepRun {
   int64_t seed = 0;
-  RunEnd end = RunEnd::Failed;
-  double accuracy = 0;             // on the test part, 0 .. 1; NaN where none is counted
-  double validation_accuracy = 0;  // on the part kept out of training
-  double loss = 0;                 // on the test part
-  double seconds = 0;              // of training
-  int64_t epochs = 0;
-  int64_t parameters = 0;
-  int64_t bytes = 0;  // of the checkpoint
+  std::optional<RunOutcome> outcome{};
   std::string error{};
   fs::path folder{};
+
+  bool failed() const { return !outcome; }
+  bool stopped(StopReason reason) const { return outcome && outcome->stop_reason == reason; }
 };
 
 /// The runs of one point, one per seed.
 struct PointResult {
   SweepPoint point;
-  std::vector<RunResult> runs;
+  std::vector<SweepRun> runs;
 };
 
 struct SweepResult {
@@ -51,7 +46,14 @@ struct SweepResult {
   std::vector<PointResult> points;
 };
 
+/// A number that a run came to.
+using RunFigure = std::function<double(const RunOutcome&)>;
+double test_figure(const RunOutcome& outcome);        // the selection metric on the test split
+double validation_figure(const RunOutcome& outcome);  // the same on the validation split
+double test_loss_figure(const RunOutcome& outcome);
+double seconds_figure(const RunOutcome& outcome);  // of training
+
 /// Over the runs that did not fail.
-Spread spread(const PointResult& point, double RunResult::*figure);
+Spread spread(const PointResult& point, const RunFigure& figure);
 
 }  // namespace vitrine

@@ -137,7 +137,7 @@ class StageRunner {
   std::vector<std::string> varied_;
   TrainProgram train_;
   std::map<fs::path, SweepPoint> runs_;  // each with a point that it belongs to
-  std::map<fs::path, RunResult> done_;
+  std::map<fs::path, SweepRun> done_;
   std::deque<SweepJob> waiting_;
   std::vector<std::unique_ptr<SweepWorker>> working_;
   std::string note_;
@@ -261,6 +261,7 @@ SweepResult run_sweep(const SweepConfig& config, const SweepOptions& options) {
                copies.folder.string(), changed);
     return sweep.nothing_yet();
   }
+  check_recipes(config);
   make_folder(copies.folder);
   const FolderLock lock(copies.folder);
   claim(copies, config);

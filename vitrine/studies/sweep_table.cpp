@@ -36,19 +36,19 @@ std::string csv_line(const Row& row) {
   return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
-/// Empty where no accuracy is counted.
-std::string accuracy_figure(double accuracy) {
-  return std::isnan(accuracy) ? "" : fmt::format("{}", accuracy);
+/// Every metric that a run has on one of its splits, in order of appearance.
+Row metric_names(const SweepResult& result, Metrics RunOutcome::*split) {
+  Row names;
+  for (const auto& point : result.points)
+    for (const auto& run : point.runs)
+      if (run.outcome)
+        for (const auto& [name, value] : (*run.outcome).*split)
+          if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
 }
 
-/// A run that failed has no figures.
-Row figures(const RunResult& run) {
-  if (run.end == RunEnd::Failed) return Row(7);
-  return {accuracy_figure(run.accuracy),      accuracy_figure(run.validation_accuracy),
-          fmt::format("{}", run.loss),        fmt::format("{}", run.epochs),
-          fmt::format("{:.3f}", run.seconds), fmt::format("{}", run.parameters),
-          fmt::format("{}", run.bytes)};
-}
+/// Empty where it was not measured.
+std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 size_t letters(const std::string& text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
@@ -83,13 +83,18 @@ std::string setting_cell(const SweepPoint& point, const std::string& key) {
   return key == point.axis ? fmt::format("**{}**", cell(value)) : cell(value);
 }
 
-int64_t count(const PointResult& point, RunEnd end) {
+int64_t count(const PointResult& point, StopReason reason) {
   return std::count_if(point.runs.begin(), point.runs.end(),
-                       [&](const auto& run) { return run.end == end; });
+                       [&](const auto& run) { return run.stopped(reason); });
 }
 
-/// A run at its goal: all answers are right, or the loss is as low as was wanted.
-std::string reached_word(double accuracy) { return std::isnan(accuracy) ? "reached" : "exact"; }
+/// A run at its goal: without an error, or as good as was wanted.
+std::string reached_word(const RunOutcome& outcome) {
+  const auto& metric = outcome.selection_metric;
+  return !metric.unit.empty() && metric.higher_is_better && outcome.validation_value() == 1
+             ? "exact"
+             : "reached";
+}
 
 /// "2/3 exact, 1 over budget".
 std::string runs_cell(const PointResult& point, size_t seeds) {
@@ -97,14 +102,18 @@ std::string runs_cell(const PointResult& point, size_t seeds) {
   const auto add = [&](int64_t runs, const std::string& what) {
     if (runs > 0) parts.push_back(fmt::format("{} {}", runs, what));
   };
-  add(count(point, RunEnd::Finished), "finished");
-  add(count(point, RunEnd::OverBudget), "over budget");
-  add(count(point, RunEnd::Failed), "failed");
+  add(count(point, StopReason::Finished) + count(point, StopReason::StoppedEarly), "finished");
+  add(count(point, StopReason::OverBudget), "over budget");
+  add(std::count_if(point.runs.begin(), point.runs.end(),
+                    [](const auto& run) { return run.failed(); }),
+      "failed");
   add(static_cast<int64_t>(seeds - point.runs.size()), "to come");
-  if (const auto exact = count(point, RunEnd::Reached); exact > 0)
-    parts.insert(parts.begin(),
-                 fmt::format("{}/{} {}", exact, seeds,
-                             reached_word(spread(point, &RunResult::accuracy).mean)));
+  const auto reached = std::find_if(point.runs.begin(), point.runs.end(), [](const auto& run) {
+    return run.stopped(StopReason::ReachedGoal);
+  });
+  if (reached != point.runs.end())
+    parts.insert(parts.begin(), fmt::format("{}/{} {}", count(point, StopReason::ReachedGoal),
+                                            seeds, reached_word(*reached->outcome)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -116,23 +125,52 @@ std::string spread_cell(const Spread& s, int decimals, double scale = 1) {
              : fmt::format("{} ± {:.{}f}", mean, scale * s.std, decimals);
 }
 
-std::string accuracy_cell(const PointResult& point) {
-  const auto s = spread(point, &RunResult::accuracy);
-  return std::isnan(s.mean) ? "-" : spread_cell(s, 2, /*scale=*/100);
+/// A metric of one split, for the column's head and for its cells.
+struct MetricColumn {
+  std::string split;
+  Metrics RunOutcome::*values;
+  Metric metric;
+
+  std::string head() const { return split + " " + metric.label(); }
+  std::string cell(const PointResult& point) const {
+    const auto s = spread(
+        point, [&](const RunOutcome& outcome) { return value_of(outcome.*values, metric.name); });
+    if (std::isnan(s.mean)) return "-";
+    return spread_cell(s, metric.unit.empty() ? 4 : 2, metric.in_unit(1));
+  }
+};
+
+/// Whether all runs came to the same value of both metrics on the test split.
+bool same_values(const SweepResult& result, const std::string& one, const std::string& other) {
+  for (const auto& point : result.points)
+    for (const auto& run : point.runs)
+      if (run.outcome && value_of(run.outcome->test, one) != value_of(run.outcome->test, other))
+        return false;
+  return true;
+}
+
+/// The selection metric, then the other metrics of the test split, then what chose between them.
+std::vector<MetricColumn> metric_columns(const SweepResult& result) {
+  for (const auto& point : result.points)
+    for (const auto& run : point.runs) {
+      if (!run.outcome) continue;
+      const auto& selection = run.outcome->selection_metric;
+      std::vector<MetricColumn> columns = {{"test", &RunOutcome::test, selection}};
+      for (const auto& name : metric_names(result, &RunOutcome::test))
+        if (!same_values(result, name, selection.name))
+          columns.push_back({"test", &RunOutcome::test, {.name = name}});
+      columns.push_back({"validation", &RunOutcome::validation, selection});
+      return columns;
+    }
+  return {};
 }
 
 /// What all seeds of a point have in common, or their mean.
-std::string mean_cell(const PointResult& point, int64_t RunResult::*figure, int decimals,
+std::string mean_cell(const PointResult& point, int64_t RunOutcome::*figure, int decimals,
                       double scale = 1) {
-  double sum = 0;
-  int64_t runs = 0;
-  for (const auto& run : point.runs) {
-    if (run.end == RunEnd::Failed) continue;
-    sum += static_cast<double>(run.*figure);
-    ++runs;
-  }
-  return runs == 0 ? "-"
-                   : fmt::format("{:.{}f}", scale * sum / static_cast<double>(runs), decimals);
+  const auto s = spread(
+      point, [&](const RunOutcome& outcome) { return static_cast<double>(outcome.*figure); });
+  return s.count == 0 ? "-" : fmt::format("{:.{}f}", scale * s.mean, decimals);
 }
 
 std::string per_run(double budget) {
@@ -146,7 +184,9 @@ std::string heading(const SweepConfig& config, const std::string& command) {
                           config.threads > 1 ? "threads" : "thread");
   if (!config.learning_rates.empty())
     text += fmt::format(
-        "Learning rate of each point: the best of {}, each tried with seed {}, {} (search.csv).\n",
+        "Learning rate of each point: the best of {} on the validation split, each tried with seed "
+        "{}, "
+        "{} (search.csv).\n",
         fmt::join(config.learning_rates, ", "), config.seeds[0], per_run(config.search_budget));
   Row common;
   const auto varied = varied_keys(config);
@@ -160,41 +200,32 @@ std::string heading(const SweepConfig& config, const std::string& command) {
 
 }  // namespace
 
-std::string end_text(RunEnd end) {
-  switch (end) {
-    case RunEnd::Reached:
-      return "reached";
-    case RunEnd::Finished:
-      return "finished";
-    case RunEnd::OverBudget:
-      return "over budget";
-    case RunEnd::Failed:
-      break;
-  }
-  return "failed";
-}
-
 std::string run_note(const SweepPoint& point, const std::vector<std::string>& varied,
-                     const RunResult& run) {
+                     const SweepRun& run) {
   std::string text;
   for (const auto& key : varied)
     if (point.axis.empty() || key == point.axis || key == kLearningRateKey)
       text += fmt::format("{}={} ", key.substr(key.rfind('.') + 1), point.value(key));
   text += fmt::format("seed {}: ", run.seed);
-  if (run.end == RunEnd::Failed) return text + "failed";
-  const auto time = " in " + duration_text(run.seconds);
-  if (run.end == RunEnd::Reached) return text + reached_word(run.accuracy) + time;
-  const auto score = std::isnan(run.accuracy) ? fmt::format("loss {:.4g}", run.loss)
-                                              : fmt::format("{:.2f} %", 100 * run.accuracy);
-  return text + (run.end == RunEnd::OverBudget ? "over budget, " + score : score + time);
+  if (run.failed()) return text + "failed";
+  const auto& outcome = *run.outcome;
+  const auto time = " in " + duration_text(outcome.seconds);
+  if (run.stopped(StopReason::ReachedGoal)) return text + reached_word(outcome) + time;
+  const auto& metric = outcome.selection_metric;
+  const auto value =
+      fmt::format("validation {} {}", metric.name, metric.text(outcome.validation_value()));
+  return text + (run.stopped(StopReason::OverBudget) ? "over budget, " + value : value + time);
 }
 
 std::string results_csv(const SweepResult& result) {
   const auto keys = setting_keys(result);
+  const auto test = metric_names(result, &RunOutcome::test),
+             validation = metric_names(result, &RunOutcome::validation);
   auto head = keys;
-  for (const auto* name : {"seed", "end", "accuracy", "validation_accuracy", "loss", "epochs",
-                           "seconds", "parameters", "bytes", "error"})
-    head.emplace_back(name);
+  head.insert(head.end(), {"seed", "stop_reason"});
+  for (const auto& name : test) head.push_back("test_" + name);
+  for (const auto& name : validation) head.push_back("validation_" + name);
+  head.insert(head.end(), {"epochs", "seconds", "parameters", "bytes", "error"});
   auto text = csv_line(head);
   std::set<fs::path> written;
   for (const auto& point : result.points) {
@@ -203,9 +234,19 @@ std::string results_csv(const SweepResult& result) {
       Row row;
       for (const auto& key : keys) row.push_back(point.point.value(key));
       row.push_back(fmt::format("{}", run.seed));
-      row.push_back(end_text(run.end));
-      for (auto& figure : figures(run)) row.push_back(std::move(figure));
-      row.push_back(run.error);
+      if (run.outcome) {
+        const auto& o = *run.outcome;
+        row.push_back(stop_reason_name(o.stop_reason));
+        for (const auto& name : test) row.push_back(number(value_of(o.test, name)));
+        for (const auto& name : validation) row.push_back(number(value_of(o.validation, name)));
+        row.insert(row.end(),
+                   {fmt::format("{}", o.epochs), fmt::format("{:.3f}", o.seconds),
+                    fmt::format("{}", o.parameters), fmt::format("{}", o.checkpoint_bytes), ""});
+      } else {
+        row.push_back("failed");
+        row.resize(head.size() - 1);
+        row.push_back(run.error);
+      }
       text += csv_line(row);
     }
   }
@@ -216,20 +257,21 @@ std::string results_markdown(const SweepResult& result, const SweepConfig& confi
                              const std::string& command) {
   constexpr double kKilobytes = 1e-3;
   const auto varied = varied_keys(config);
+  const auto columns = metric_columns(result);
   std::vector<Row> rows = {varied};
-  for (const auto* name :
-       {"runs", "accuracy %", "loss", "seconds", "epochs", "parameters", "checkpoint KB"})
+  rows[0].emplace_back("runs");
+  for (const auto& column : columns) rows[0].push_back(column.head());
+  for (const auto* name : {"seconds", "epochs", "parameters", "checkpoint KB"})
     rows[0].emplace_back(name);
   for (const auto& point : result.points) {
     Row row;
     for (const auto& key : varied) row.push_back(setting_cell(point.point, key));
     row.push_back(runs_cell(point, config.seeds.size()));
-    row.push_back(accuracy_cell(point));
-    row.push_back(spread_cell(spread(point, &RunResult::loss), 4));
-    row.push_back(spread_cell(spread(point, &RunResult::seconds), 1));
-    row.push_back(mean_cell(point, &RunResult::epochs, 0));
-    row.push_back(mean_cell(point, &RunResult::parameters, 0));
-    row.push_back(mean_cell(point, &RunResult::bytes, 1, kKilobytes));
+    for (const auto& column : columns) row.push_back(column.cell(point));
+    row.push_back(spread_cell(spread(point, seconds_figure), 1));
+    row.push_back(mean_cell(point, &RunOutcome::epochs, 0));
+    row.push_back(mean_cell(point, &RunOutcome::parameters, 0));
+    row.push_back(mean_cell(point, &RunOutcome::checkpoint_bytes, 1, kKilobytes));
     rows.push_back(std::move(row));
   }
   return heading(config, command) + aligned(rows);

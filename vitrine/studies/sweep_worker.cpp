@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "vitrine/core/error.h"
-#include "vitrine/train/run_result.h"
 
 namespace vitrine {
 namespace {
@@ -25,26 +24,9 @@ fs::path log_of(const SweepJob& job) { return beside(job.folder, ".log"); }
 fs::path failure_of(const SweepJob& job) { return beside(job.folder, ".failed"); }
 fs::path result_of(const SweepJob& job) { return job.folder / "result.json"; }
 
-RunEnd end_named(const std::string& name, const fs::path& file) {
-  if (name == "reached") return RunEnd::Reached;
-  if (name == "finished" || name == "stopped_early") return RunEnd::Finished;
-  check(name == "over_budget", "sweep: {} is not the result of a run ('{}' is no end of one)",
-        file.string(), name);
-  return RunEnd::OverBudget;
-}
-
-RunResult read_result(const SweepJob& job) {
-  const auto outcome = read_run_outcome(result_of(job));
-  return {.seed = job.seed,
-          .end = end_named(outcome.end, result_of(job)),
-          .accuracy = outcome.accuracy,
-          .validation_accuracy = outcome.validation_accuracy,
-          .loss = outcome.loss,
-          .seconds = outcome.seconds,
-          .epochs = outcome.epochs,
-          .parameters = outcome.parameters,
-          .bytes = outcome.checkpoint_bytes,
-          .folder = job.folder};
+SweepRun read_result(const SweepJob& job) {
+  auto outcome = read_run_outcome(result_of(job));
+  return {.seed = job.seed, .outcome = std::move(outcome), .folder = job.folder};
 }
 
 std::string last_line(const std::string& text) {
@@ -110,9 +92,9 @@ pid_t start(const std::vector<std::string>& command, const fs::path& log_file) {
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
-std::optional<RunResult> stored_result(const SweepJob& job) {
+std::optional<SweepRun> stored_result(const SweepJob& job) {
   if (fs::exists(failure_of(job)))
-    return RunResult{
+    return SweepRun{
         .seed = job.seed, .error = last_line(read_file(failure_of(job))), .folder = job.folder};
   if (fs::exists(result_of(job))) return read_result(job);
   return std::nullopt;
@@ -157,7 +139,7 @@ std::string SweepWorker::failure() const {
   return said.empty() ? fmt::format("exit code {}", WEXITSTATUS(*status_)) : said;
 }
 
-RunResult SweepWorker::result() const {
+SweepRun SweepWorker::result() const {
   if (succeeded()) return read_result(job_);
   write_file_atomically(failure_of(job_), failure() + "\n");
   return *stored_result(job_);

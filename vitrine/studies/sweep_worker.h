@@ -29,7 +29,7 @@ struct SweepJob {
 };
 
 /// What the run has come to, or nothing if it still has to be made or finished.
-std::optional<RunResult> stored_result(const SweepJob& job);
+std::optional<SweepRun> stored_result(const SweepJob& job);
 /// Forgets that the run failed, so that it is made again.
 void forget_failure(const SweepJob& job);
 
@@ -49,7 +49,7 @@ class SweepWorker {
   /// Whether the process, now ended, did all it was asked to.
   bool succeeded() const;
   /// What the run came to, once the process has ended; notes a failure beside the folder.
-  RunResult result() const;
+  SweepRun result() const;
 
  private:
   std::string failure() const;

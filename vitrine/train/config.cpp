@@ -18,7 +18,8 @@ void TrainConfig::visit(Fields& f) {
     "bf16 = autocast, for devices that have it");
   f("patience", patience, "stop after this many evaluations without a better one; 0 = never");
   f("evaluate_every", evaluate_every, "epochs between two evaluations");
-  f("goal", goal, "stop as soon as the validation score reaches this; 0 = never");
+  f("goal", goal,
+    "stop as soon as the selection metric on the validation set reaches this; 0 = never");
   f("budget_seconds", budget_seconds,
     "stop after this many seconds of training (the bits then depend on the machine); 0 = never");
   f("checkpoint_steps", checkpoint_steps,
@@ -46,7 +47,7 @@ void TrainConfig::validate() const {
 void Recipe::visit(Fields& f) {
   f("name", name, "the run folder's name");
   f("seed", seed, "decides all randomness");
-  f.group("model", model, "the network");
+  f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
   f.group("train", train, "how it learns");
 }

@@ -3,21 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "vitrine/core/error.h"
 
 namespace vitrine {
-
-double MetricsLine::value(const std::string& name) const {
-  for (const auto& [known, value] : values)
-    if (known == name) return value;
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 MetricsFile::MetricsFile(fs::path path, int64_t keep_bytes) : path_(std::move(path)) {
   std::error_code error;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "vitrine/core/files.h"
+#include "vitrine/train/metric.h"
 
 namespace vitrine {
 
@@ -13,10 +13,10 @@ struct MetricsLine {
   std::string kind;  // "step", "epoch" or "test"
   int64_t epoch = 0, step = 0;
   double time = 0;  // seconds since 1970
-  std::vector<std::pair<std::string, double>> values{};
+  Metrics values{};
 
   /// The value called `name`, or NaN.
-  double value(const std::string& name) const;
+  double value(const std::string& name) const { return value_of(values, name); }
 };
 
 /// Appends lines to metrics.jsonl; a kill leaves at most the last line incomplete.

@@ -3,125 +3,114 @@
 #include <torch/types.h>
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "vitrine/core/task.h"
+#include "vitrine/core/files.h"
+#include "vitrine/data/batch.h"
+#include "vitrine/train/metric.h"
 
 namespace vitrine {
 
-/// Named sums over what a batch holds ("accuracy": how many were right), or their means.
-using Sums = std::vector<std::pair<std::string, double>>;
+class Model;
 
-/// What is learned: the loss of a batch and what is measured about it. A new task is a new
-/// objective; the trainer does not change.
+/// What an objective shows of a split beyond its metrics.
+class Report {
+ public:
+  virtual ~Report() = default;
+  /// Takes note of a batch: the model's output and the targets, shaped as the task says.
+  virtual void add(const torch::Tensor& output, const torch::Tensor& targets) = 0;
+  /// For a terminal; ends with a line break.
+  virtual std::string text() const = 0;
+  /// An object, whose keys stand beside those of the metrics.
+  virtual nlohmann::ordered_json json() const = 0;
+  /// Leaves files in a run folder: the text first, then figures.
+  virtual void save(const fs::path& folder) const = 0;
+};
+
+/// The mean loss of a batch and the model's output that it was computed from.
+struct LossAndOutput {
+  torch::Tensor loss, output;
+};
+
+/// What is learned: the loss of a batch and the metrics of a split. The loss may ask the model as
+/// it likes: for features, several times, or beside another model.
 class Objective {
  public:
   virtual ~Objective() = default;
   /// The mean loss over the batch, to be minimised.
-  virtual torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const = 0;
+  virtual LossAndOutput loss(Model& model, const Batch& batch) const = 0;
   /// The mean loss without regularisation, for evaluation.
-  virtual torch::Tensor plain_loss(const torch::Tensor& output,
-                                   const torch::Tensor& targets) const = 0;
-  virtual Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const = 0;
-  /// How many things the mean losses and the sums are over: examples, unless told otherwise.
-  virtual int64_t counted(const torch::Tensor& targets) const { return targets.size(0); }
-  /// What follows from the mean loss over a part of the data.
-  virtual Sums derived(double /*mean_loss*/) const { return {}; }
-  /// The metric that decides which checkpoint is best, and whether more of it is better.
-  virtual std::string watched() const = 0;
-  virtual bool higher_is_better() const = 0;
+  virtual LossAndOutput eval_loss(Model& model, const Batch& batch) const = 0;
+
+  /// Every metric, in the order in which they are reported; the first is the loss (kLossName).
+  virtual std::vector<Metric> metrics() const = 0;
+  /// The metric that decides which checkpoint is best.
+  virtual Metric selection_metric() const = 0;
+  /// Metrics that are means over what is counted: their sums over the batch.
+  virtual Metrics batch_metrics(const torch::Tensor& /*output*/,
+                                const torch::Tensor& /*targets*/) const {
+    return {};
+  }
+  /// What the mean loss and the batch metrics are means over: examples, unless told otherwise.
+  virtual int64_t target_count(const torch::Tensor& targets) const { return targets.size(0); }
+  /// Metrics that follow from the mean loss over a split.
+  virtual Metrics derived_metrics(double /*mean_loss*/) const { return {}; }
+
+  /// An empty report; null where the metrics say all.
+  virtual std::unique_ptr<Report> make_report() const { return nullptr; }
 };
 
-/// Cross-entropy; unless told otherwise, the share of right answers ("accuracy") is watched.
-class CrossEntropy : public Objective {
+/// An objective that sees of the model only what `forward` gives.
+class OutputObjective : public Objective {
  public:
-  explicit CrossEntropy(double label_smoothing) : label_smoothing_(label_smoothing) {}
-  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override {
-    return cross_entropy(output, targets, label_smoothing_);
-  }
-  torch::Tensor plain_loss(const torch::Tensor& output,
-                           const torch::Tensor& targets) const override {
-    return cross_entropy(output, targets, /*smoothing=*/0);
-  }
-  std::string watched() const override { return "accuracy"; }
-  bool higher_is_better() const override { return true; }
+  explicit OutputObjective(double label_smoothing) : label_smoothing_(label_smoothing) {}
+  LossAndOutput loss(Model& model, const Batch& batch) const final;
+  LossAndOutput eval_loss(Model& model, const Batch& batch) const final;
 
  protected:
-  /// The mean over the batch; `smoothing` is the share of the target spread over all choices.
-  virtual torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
-                                      double smoothing) const = 0;
+  /// The mean over the batch; `smoothing` is the share of a label spread over all choices.
+  virtual torch::Tensor output_loss(const torch::Tensor& output, const torch::Tensor& targets,
+                                    double smoothing) const = 0;
 
  private:
+  LossAndOutput with_smoothing(Model& model, const Batch& batch, double smoothing) const;
+
   double label_smoothing_;
 };
 
-/// One class per example: output (B, N), targets (B) int64 or (B, N) shares.
-class Classification : public CrossEntropy {
- public:
-  using CrossEntropy::CrossEntropy;
-  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
+/// The metrics that several objectives have.
+Metric loss_metric();
+Metric accuracy_metric();
 
- protected:
-  torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
-                              double smoothing) const override;
+/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) shares, without those that are
+/// kIgnoreIndex.
+torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
+                            double smoothing);
+
+/// What training needs to know of a task. One file per task, in objectives/.
+struct TaskEntry {
+  Task task;
+  std::string models;  // which models do it, for those who chose another
+  /// Throws if labels cannot be smoothed.
+  std::unique_ptr<Objective> (*objective)(const Splits& data, double label_smoothing);
+  /// Throws if the model does the task but does not fit the data.
+  void (*check_fit)(Model& model, const Splits& data);
+  /// Targets for a batch of outputs, for benchmarks.
+  torch::Tensor (*random_targets)(const torch::Tensor& output);
 };
 
-/// The digits of a sum, each with its own cross-entropy; a sum is right if all its digits are.
-class DigitSum : public CrossEntropy {
- public:
-  using CrossEntropy::CrossEntropy;
-  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
+/// The entry of a task; a new one is a line in objectives/tasks.cpp.
+const TaskEntry& task_entry(Task task);
 
- protected:
-  torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
-                              double smoothing) const override;
-};
-
-/// The next number of a sequence: mean squared error, also measured as "mse". Output and targets
-/// (B).
-class NextValue : public Objective {
- public:
-  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& targets) const override;
-  torch::Tensor plain_loss(const torch::Tensor& output,
-                           const torch::Tensor& targets) const override {
-    return loss(output, targets);
-  }
-  Sums measure(const torch::Tensor& output, const torch::Tensor& targets) const override;
-  std::string watched() const override { return "mse"; }
-  bool higher_is_better() const override { return false; }
-};
-
-/// The word after each word: mean cross-entropy per counted word, and exp of it as "perplexity".
-/// Output (B, T, N), targets (B, T) int64, some of them kNotCounted.
-class NextToken : public CrossEntropy {
- public:
-  using CrossEntropy::CrossEntropy;
-  Sums measure(const torch::Tensor&, const torch::Tensor&) const override { return {}; }
-  int64_t counted(const torch::Tensor& targets) const override;
-  Sums derived(double mean_loss) const override;
-  std::string watched() const override { return "loss"; }
-  bool higher_is_better() const override { return false; }
-
- protected:
-  torch::Tensor cross_entropy(const torch::Tensor& output, const torch::Tensor& targets,
-                              double smoothing) const override;
-};
-
-/// Each byte of a sequence by those before it: mean cross-entropy per byte, and the same in bits as
-/// "bits_per_dim". Output (B, T, 256), targets (B, T) int64.
-class NextByte : public NextToken {
- public:
-  using NextToken::NextToken;
-  Sums derived(double mean_loss) const override;
-  std::string watched() const override { return "bits_per_dim"; }
-};
-
-/// Throws if labels cannot be smoothed in this task.
-std::unique_ptr<Objective> make_objective(Task task, double label_smoothing);
+/// The objective of the data's task; throws if labels cannot be smoothed there.
+std::unique_ptr<Objective> make_objective(const Splits& data, double label_smoothing);
 
 /// Random targets for a batch of `output`, for benchmarks.
 torch::Tensor random_targets(Task task, const torch::Tensor& output);
+
+/// Runs one example through the model, which throws if it does not take it; gives the output.
+torch::Tensor try_example(Model& model, const Splits& data);
 
 }  // namespace vitrine

@@ -20,62 +20,40 @@ const RunFolder& without_old_events(const RunFolder& folder) {
   return folder;
 }
 
-plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string& value,
-                       const std::string& name, double factor, plot::Stroke stroke) {
-  plot::Series series{.name = name, .stroke = stroke};
+plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string& split,
+                       const Metric& metric, plot::Stroke stroke) {
+  plot::Series series{.name = split, .stroke = stroke};
   for (const auto& line : lines) {
-    const double y = line.value(value);
+    const double y = line.value(split + "_" + metric.name);
     if (line.kind != "epoch" || !std::isfinite(y)) continue;
     series.x.push_back(static_cast<double>(line.epoch));
-    series.y.push_back(factor * y);
+    series.y.push_back(metric.in_unit(y));
   }
   series.markers = series.x.size() <= kMostMarkers;
   return series;
 }
 
-constexpr std::string_view kTrainPrefix = "train_";
-
-/// Whether the loss stands in the line under a name of its own, such as "mse", too.
-bool names_loss(const MetricsLine& line) {
-  return std::any_of(line.values.begin(), line.values.end(), [&](const auto& value) {
-    return value.first != "train_loss" && value.first.starts_with(kTrainPrefix) &&
-           value.second == line.value("train_loss");
-  });
-}
-
-/// The quantities of the epoch lines: "loss", "accuracy", ...
-std::vector<std::string> measured(const std::vector<MetricsLine>& lines) {
-  std::vector<std::string> names;
-  for (const auto& line : lines) {
-    if (line.kind != "epoch") continue;
-    for (const auto& [key, value] : line.values) {
-      if (!key.starts_with(kTrainPrefix) || (key == "train_loss" && names_loss(line))) continue;
-      const auto name = key.substr(kTrainPrefix.size());
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  return names;
-}
-
-plot::Chart chart_of(const std::vector<MetricsLine>& lines, const std::string& metric) {
-  const bool share = metric == "accuracy";
-  const bool spans_decades = metric == "mse" || metric == "perplexity";
-  plot::Chart chart{.title = metric,
+plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
+  plot::Chart chart{.title = metric.name,
                     .x = {.label = "epoch"},
-                    .y = {.label = share ? metric + " (%)" : metric, .log = spans_decades}};
-  for (const auto& [part, stroke] :
+                    .y = {.label = metric.label(), .log = metric.log_scale}};
+  for (const auto& [split, stroke] :
        {std::pair("train", plot::Stroke::Solid), std::pair("validation", plot::Stroke::Dashed)}) {
-    auto series =
-        series_of(lines, fmt::format("{}_{}", part, metric), part, share ? 100 : 1, stroke);
+    auto series = series_of(lines, split, metric, stroke);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
   return chart;
 }
 
+bool same_curves(const plot::Chart& one, const plot::Chart& other) {
+  return std::equal(one.series.begin(), one.series.end(), other.series.begin(), other.series.end(),
+                    [](const auto& a, const auto& b) { return a.x == b.x && a.y == b.y; });
+}
+
 }  // namespace
 
-RunRecords::RunRecords(const RunFolder& folder)
-    : folder_(folder), events_(without_old_events(folder).path()) {
+RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics)
+    : folder_(folder), metrics_(std::move(metrics)), events_(without_old_events(folder).path()) {
   if (!fs::exists(folder_.metrics())) return;
   for (const auto& line : read_metrics(folder_.metrics())) write_events(line);
 }
@@ -85,7 +63,7 @@ void RunRecords::add(const MetricsLine& line) {
   const auto now = std::chrono::steady_clock::now();
   const bool due = line.kind == "epoch" && now - drawn_ >= kBetweenCurves;
   if (!due && line.kind != "test") return;
-  write_curves(folder_);
+  write_curves(folder_, metrics_);
   drawn_ = std::chrono::steady_clock::now();
 }
 
@@ -95,28 +73,18 @@ void RunRecords::write_events(const MetricsLine& line) {
   if (line.kind == "test") events_.flush();
 }
 
-void write_curves(const RunFolder& folder) {
+void write_curves(const RunFolder& folder, const std::vector<Metric>& metrics) {
   const auto lines = read_metrics(folder.metrics());
+  std::vector<plot::Chart> charts;
+  for (const auto& metric : metrics) {
+    auto chart = chart_of(lines, metric);
+    if (chart.series.empty()) continue;
+    if (!charts.empty() && same_curves(charts.back(), chart)) charts.pop_back();
+    charts.push_back(std::move(chart));
+  }
   plot::Figure figure{.title = folder.path().filename().string(), .columns = 2};
-  for (const auto& metric : measured(lines)) figure.panels.push_back(chart_of(lines, metric));
+  for (auto& chart : charts) figure.panels.emplace_back(std::move(chart));
   figure.save(folder.path() / "curves");
-}
-
-void write_class_report(const RunFolder& folder, const ConfusionMatrix& matrix) {
-  write_file_atomically(folder.path() / "classification_report.txt", classification_report(matrix));
-  const auto n = matrix.size();
-  plot::HeatMap map{.title = fmt::format("Test set: {:.2f} % of {} right", 100 * matrix.accuracy(),
-                                         matrix.total()),
-                    .values = {n, n, {}},
-                    .row_names = matrix.classes,
-                    .column_names = matrix.classes,
-                    .x_label = "predicted class",
-                    .y_label = "true class",
-                    .colors = plot::ColorMap::Blues,
-                    .annotate = n <= 20,
-                    .color_label = "pictures"};
-  map.values.values.assign(matrix.counts.begin(), matrix.counts.end());
-  plot::Figure{.panels = {map}}.save(folder.path() / "confusion_matrix");
 }
 
 }  // namespace vitrine

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <vector>
 
 #include "vitrine/train/metrics.h"
-#include "vitrine/train/report.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/tensorboard.h"
 
@@ -13,8 +13,9 @@ namespace vitrine {
 /// curves. Both come from metrics.jsonl, so a resumed run's show no seam.
 class RunRecords {
  public:
-  /// Writes the event file anew from what metrics.jsonl holds already.
-  explicit RunRecords(const RunFolder& folder);
+  /// Writes the event file from scratch from what metrics.jsonl holds already; `metrics` are those
+  /// of the objective.
+  RunRecords(const RunFolder& folder, std::vector<Metric> metrics);
   /// Takes note of a line that was just added to metrics.jsonl. Epochs redraw the curves, at most
   /// every ten seconds, and the test's does.
   void add(const MetricsLine& line);
@@ -23,14 +24,13 @@ class RunRecords {
   void write_events(const MetricsLine& line);
 
   RunFolder folder_;
+  std::vector<Metric> metrics_;
   EventWriter events_;
   std::chrono::steady_clock::time_point drawn_{};
 };
 
-/// curves.png and curves.svg: each quantity that was measured, over the epochs.
-void write_curves(const RunFolder& folder);
-
-/// classification_report.txt, confusion_matrix.png and .svg.
-void write_class_report(const RunFolder& folder, const ConfusionMatrix& matrix);
+/// curves.png and curves.svg: each metric over the epochs. Of two that are always equal only the
+/// latter is drawn.
+void write_curves(const RunFolder& folder, const std::vector<Metric>& metrics);
 
 }  // namespace vitrine

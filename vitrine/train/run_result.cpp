@@ -1,6 +1,7 @@
 #include "vitrine/train/run_result.h"
 
-#include <limits>
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
@@ -8,47 +9,75 @@
 namespace vitrine {
 namespace {
 
-// JSON has no NaN: the loss of a network that diverged is null, and so is an accuracy where answers
-// are not simply right or wrong.
-void read(const nlohmann::json& json, double& value) {
-  value = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
-}
-template <typename T>
-void read(const nlohmann::json& json, T& value) {
-  json.get_to(value);
+struct StopReasonWords {
+  StopReason reason;
+  const char *name, *text;
+};
+
+constexpr std::array kStopReasons = {
+    StopReasonWords{StopReason::Finished, "finished", "done"},
+    StopReasonWords{StopReason::StoppedEarly, "stopped_early", "stopped early"},
+    StopReasonWords{StopReason::ReachedGoal, "reached_goal", "reached its goal"},
+    StopReasonWords{StopReason::OverBudget, "over_budget", "stopped at its time budget"},
+    StopReasonWords{StopReason::Interrupted, "interrupted", "interrupted"}};
+
+const StopReasonWords& words_of(StopReason reason) {
+  const auto found = std::find_if(kStopReasons.begin(), kStopReasons.end(),
+                                  [&](const auto& words) { return words.reason == reason; });
+  check(found != kStopReasons.end(), "run result: stop reason {} has no name",
+        static_cast<int>(reason));
+  return *found;
 }
 
-template <typename Outcome, typename Visitor>
-void visit(Outcome& o, const Visitor& v) {
-  v("end", o.end);
-  v("epochs", o.epochs);
-  v("steps", o.steps);
-  v("seconds", o.seconds);
-  v("accuracy", o.accuracy);
-  v("loss", o.loss);
-  v("validation_accuracy", o.validation_accuracy);
-  v("parameters", o.parameters);
-  v("checkpoint_bytes", o.checkpoint_bytes);
+StopReason stop_reason_named(const std::string& name, const fs::path& file) {
+  const auto found = std::find_if(kStopReasons.begin(), kStopReasons.end(),
+                                  [&](const auto& words) { return words.name == name; });
+  check(found != kStopReasons.end(),
+        "run result: {} is not the result of a run ('{}' is no stop reason)", file.string(), name);
+  return found->reason;
 }
 
 }  // namespace
 
-void write_run_outcome(const fs::path& file, const RunOutcome& outcome) {
-  nlohmann::ordered_json json;
-  visit(outcome, [&](const char* key, const auto& value) { json[key] = value; });
+std::string stop_reason_name(StopReason reason) { return words_of(reason).name; }
+std::string stop_reason_text(StopReason reason) { return words_of(reason).text; }
+
+void write_run_outcome(const fs::path& file, const RunOutcome& o) {
+  const nlohmann::ordered_json json = {{"stop_reason", stop_reason_name(o.stop_reason)},
+                                       {"epochs", o.epochs},
+                                       {"steps", o.steps},
+                                       {"seconds", o.seconds},
+                                       {"selection_metric", o.selection_metric.name},
+                                       {"unit", o.selection_metric.unit},
+                                       {"higher_is_better", o.selection_metric.higher_is_better},
+                                       {"log_scale", o.selection_metric.log_scale},
+                                       {"validation", metrics_json(o.validation)},
+                                       {"test", metrics_json(o.test)},
+                                       {"parameters", o.parameters},
+                                       {"checkpoint_bytes", o.checkpoint_bytes}};
   write_file_atomically(file, json.dump(2) + "\n");
 }
 
 RunOutcome read_run_outcome(const fs::path& file) {
-  RunOutcome outcome;
   try {
-    const auto json = nlohmann::json::parse(read_file(file));
-    visit(outcome, [&](const char* key, auto& value) { read(json.at(key), value); });
+    const auto json = nlohmann::ordered_json::parse(read_file(file));
+    return {.stop_reason = stop_reason_named(json.at("stop_reason"), file),
+            .selection_metric = {.name = json.at("selection_metric"),
+                                 .unit = json.at("unit"),
+                                 .higher_is_better = json.at("higher_is_better"),
+                                 .log_scale = json.at("log_scale")},
+            .validation = metrics_of_json(json.at("validation")),
+            .test = metrics_of_json(json.at("test")),
+            .epochs = json.at("epochs"),
+            .steps = json.at("steps"),
+            .seconds = json.at("seconds"),
+            .parameters = json.at("parameters"),
+            .checkpoint_bytes = json.at("checkpoint_bytes"),
+            .folder = file.parent_path()};
   } catch (const nlohmann::json::exception& e) {
     fail("run result: {} is not the result of a run ({}); remove its folder and make the run again",
          file.string(), e.what());
   }
-  return outcome;
 }
 
 }  // namespace vitrine

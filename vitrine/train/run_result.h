@@ -4,20 +4,38 @@
 #include <string>
 
 #include "vitrine/core/files.h"
+#include "vitrine/train/metric.h"
 
 namespace vitrine {
 
-/// What a run came to: result.json, the last file that a run writes.
+/// Why a run ended.
+enum class StopReason { Finished, StoppedEarly, ReachedGoal, OverBudget, Interrupted };
+
+/// The reason as result.json names it ("over_budget") and as people read it ("stopped at its time
+/// budget").
+std::string stop_reason_name(StopReason reason);
+std::string stop_reason_text(StopReason reason);
+
+/// What a run came to. All metrics are those of the best checkpoint, which the selection metric on
+/// the validation split chose; the test split was read once, at the end.
 struct RunOutcome {
-  std::string end;  // "finished", "stopped_early", "reached" (its goal) or "over_budget"
+  StopReason stop_reason = StopReason::Finished;
+  Metric selection_metric{};
+  Metrics validation{}, test{};  // `test` is empty for a run that was interrupted
   int64_t epochs = 0, steps = 0;
-  double seconds = 0;              // of training
-  double accuracy = 0, loss = 0;   // of the best checkpoint, on the test part
-  double validation_accuracy = 0;  // of the best checkpoint; both are NaN where none is counted
+  double seconds = 0;  // of training
   int64_t parameters = 0;
   int64_t checkpoint_bytes = 0;
+  fs::path folder{};  // of the run; not stored
+
+  /// The selection metric on either split; NaN if it was not measured.
+  double validation_value() const { return value_of(validation, selection_metric.name); }
+  double test_value() const { return value_of(test, selection_metric.name); }
+  double validation_loss() const { return value_of(validation, kLossName); }
+  double test_loss() const { return value_of(test, kLossName); }
 };
 
+/// result.json, the last file that a run writes.
 void write_run_outcome(const fs::path& file, const RunOutcome& outcome);
 /// Throws if the file is missing or not a result.
 RunOutcome read_run_outcome(const fs::path& file);

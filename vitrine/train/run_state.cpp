@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -20,17 +20,18 @@ void append(TensorFile& file, const std::string& prefix, const NamedTensors& ten
 }
 
 std::string to_text(const RunPosition& p) {
-  return nlohmann::json{{"epoch", p.epoch},
-                        {"batch", p.batch},
-                        {"step", p.step},
-                        {"best", p.best},
-                        {"evaluations_since_best", p.evaluations_since_best},
-                        {"finished", p.finished},
-                        {"threads", p.threads},
-                        {"metrics_bytes", p.metrics_bytes},
-                        {"seconds", p.seconds},
-                        {"sums", p.averages.sums()},
-                        {"names", p.averages.names()}}
+  return nlohmann::ordered_json{{"epoch", p.epoch},
+                                {"batch", p.batch},
+                                {"step", p.step},
+                                {"best", metrics_json(p.best)},
+                                {"best_epoch", p.best_epoch},
+                                {"evaluations_without_gain", p.evaluations_without_gain},
+                                {"finished", p.finished},
+                                {"threads", p.threads},
+                                {"metrics_bytes", p.metrics_bytes},
+                                {"seconds", p.seconds},
+                                {"sums", p.running.sums()},
+                                {"names", p.running.names()}}
       .dump();
 }
 
@@ -38,17 +39,18 @@ RunPosition position_of(const std::map<std::string, std::string>& metadata, cons
   const auto found = metadata.find("position");
   check(found != metadata.end(), "resume: {} is not a resume state", path.string());
   try {
-    const auto j = nlohmann::json::parse(found->second);
+    const auto j = nlohmann::ordered_json::parse(found->second);
     return {.epoch = j.at("epoch"),
             .batch = j.at("batch"),
             .step = j.at("step"),
-            .best = j.at("best"),
-            .evaluations_since_best = j.at("evaluations_since_best"),
+            .best = metrics_of_json(j.at("best")),
+            .best_epoch = j.at("best_epoch"),
+            .evaluations_without_gain = j.at("evaluations_without_gain"),
             .finished = j.at("finished"),
             .threads = j.at("threads"),
             .metrics_bytes = j.at("metrics_bytes"),
             .seconds = j.at("seconds"),
-            .averages = Averages::restored(j.at("sums"), j.at("names"))};
+            .running = MetricAccumulator::restored(j.at("sums"), j.at("names"))};
   } catch (const nlohmann::json::exception& e) {
     fail("resume: {}: its position cannot be read: {}", path.string(), e.what());
   }

@@ -10,16 +10,17 @@ namespace vitrine {
 
 /// The place in a run, between two optimizer steps.
 struct RunPosition {
-  int64_t epoch = 0;  // epochs done
-  int64_t batch = 0;  // batches done in the epoch under way
-  int64_t step = 0;   // optimizer steps done
-  double best = 0;
-  int64_t evaluations_since_best = -1;  // -1: none yet
+  int64_t epoch = 0;       // epochs done
+  int64_t batch = 0;       // batches done in the epoch under way
+  int64_t step = 0;        // optimizer steps done
+  Metrics best{};          // of the best checkpoint on the validation split; empty: none yet
+  int64_t best_epoch = 0;  // epochs that it has seen
+  int64_t evaluations_without_gain = 0;  // since the selection metric last became better
   bool finished = false;
   int64_t threads = 0;
   int64_t metrics_bytes = 0;
-  double seconds = 0;  // spent training so far
-  Averages averages;   // of the epoch under way
+  double seconds = 0;           // spent training so far
+  MetricAccumulator running{};  // of the epoch under way
 };
 
 /// Writes weights, moments, average weights (or null) and position as one atomic file.

@@ -41,10 +41,10 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
 Throughput measure_training(Model& model, const Batch& batch, double seconds) {
   model.train();
   Optimizer optimizer({}, model.parameter_info());
-  const auto objective = make_objective(model.task(), /*label_smoothing=*/0);
+  const auto objective = make_objective({.task = model.task()}, /*label_smoothing=*/0);
   return measure_steps(
       [&] {
-        objective->loss(model.forward(batch.inputs), batch.targets).backward();
+        objective->loss(model, batch).loss.backward();
         optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
         optimizer.zero_gradients();
       },

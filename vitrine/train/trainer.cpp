@@ -11,11 +11,12 @@
 #include "vitrine/core/progress.h"
 #include "vitrine/core/random.h"
 #include "vitrine/data/loader.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/model.h"
+#include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/weight_average.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -64,6 +65,7 @@ class Training {
         device_(request.device),
         model_(std::move(model)),
         objective_(request.objective),
+        selection_(objective_.selection_metric()),
         optimizer_(config_.optimizer, on_device()),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
         steps_per_epoch_((batches_ + config_.accumulate - 1) / config_.accumulate) {
@@ -87,7 +89,7 @@ class Training {
     if (request.on_start) request.on_start();
   }
 
-  TrainResult run() {
+  RunOutcome run() {
     catch_interrupts();
     if (!request_.resume) save_state();  // a kill in the first epoch can be resumed, too
     const int64_t examples = data_.train->size() * config_.epochs;
@@ -98,7 +100,14 @@ class Training {
     bool going_on = true;
     while (!position_.finished && going_on) going_on = run_epoch();
     progress_.reset();
-    return {end(), position_.epoch, position_.step, position_.seconds, position_.best};
+    return {.stop_reason = stop_reason(),
+            .selection_metric = selection_,
+            .validation = position_.best,
+            .epochs = position_.epoch,
+            .steps = position_.step,
+            .seconds = position_.seconds,
+            .parameters = parameter_count(*model_),
+            .folder = request_.folder.path()};
   }
 
  private:
@@ -166,18 +175,18 @@ class Training {
 
   /// `share`: the batch's part of the optimizer step.
   void learn_from(const Batch& batch, double share) {
-    torch::Tensor loss, output;
-    const auto targets = batch.targets.to(device_);
+    const Batch there{batch.inputs.to(device_), batch.targets.to(device_)};
+    LossAndOutput answer;
     {
       const Autocast autocast(config_.precision == Precision::BFloat16);
-      output = model_->forward(batch.inputs.to(device_));
-      loss = objective_.loss(output, targets);
+      answer = objective_.loss(*model_, there);
     }
-    loss_ = loss.item<double>();
+    loss_ = answer.loss.item<double>();
     check_finite(loss_, "the loss");
-    (loss * share).backward();
+    (answer.loss * share).backward();
     const torch::NoGradGuard no_grad;
-    position_.averages.add(loss_, objective_.measure(output, targets), objective_.counted(targets));
+    position_.running.add(loss_, objective_.batch_metrics(answer.output, there.targets),
+                          objective_.target_count(there.targets));
   }
 
   void check_finite(double value, const char* what) const {
@@ -206,26 +215,31 @@ class Training {
 
   void finish_epoch(double examples_per_second, double waited_share) {
     MetricsLine line{"epoch", position_.epoch + 1, position_.step, unix_time()};
-    for (const auto& [name, value] : scores_of(position_.averages, objective_))
+    EpochSummary summary{.epoch = position_.epoch + 1,
+                         .epochs = config_.epochs,
+                         .train = position_.running.metrics(objective_),
+                         .seconds = position_.seconds};
+    for (const auto& [name, value] : summary.train)
       line.values.emplace_back("train_" + name, value);
     ++position_.epoch;
     position_.batch = 0;
-    position_.averages = {};
-    const bool last = position_.epoch == config_.epochs || over_budget();
+    position_.running = {};
+    const bool last = position_.epoch >= config_.epochs || over_budget();
     auto& model = average_ ? average_->model() : *model_;
     bool better = false;
     if (last || position_.epoch % config_.evaluate_every == 0) {
-      const auto scores =
+      const auto evaluation =
           evaluate(model, *data_.validation, objective_,
                    {.batch = recipe_.data.batch,
                     .workers = recipe_.data.workers,
                     .device = device_,
                     .label = "validate",
-                    .most_seconds = over_budget() ? evaluation_budget(config_) : 0});
-      for (const auto& [name, value] : scores_of(scores, objective_))
+                    .max_seconds = over_budget() ? evaluation_budget(config_) : 0});
+      for (const auto& [name, value] : evaluation.metrics)
         line.values.emplace_back("validation_" + name, value);
-      check_finite(scores.loss(), "the validation loss");
-      better = note_score(watched_score(scores, objective_));
+      check_finite(evaluation.loss, "the validation loss");
+      better = note_evaluation(evaluation.metrics);
+      summary.validation = evaluation.metrics;
     }
     line.values.emplace_back("learning_rate", rate_);
     line.values.emplace_back("examples_per_second", examples_per_second);
@@ -239,20 +253,23 @@ class Training {
       save_state();
       saved_ = now();
     }
+    if (progress_) progress_->clear();
     if (request_.on_metrics) request_.on_metrics(line);
+    summary.best = position_.best;
+    summary.best_epoch = position_.best_epoch;
+    if (request_.on_epoch) request_.on_epoch(summary);
   }
 
-  TrainEnd end() const {
-    if (!position_.finished) return TrainEnd::Interrupted;
-    if (reached_goal()) return TrainEnd::ReachedGoal;
-    if (position_.step == steps_per_epoch_ * config_.epochs) return TrainEnd::Finished;
-    return over_budget() ? TrainEnd::OverBudget : TrainEnd::StoppedEarly;
+  StopReason stop_reason() const {
+    if (!position_.finished) return StopReason::Interrupted;
+    if (reached_goal()) return StopReason::ReachedGoal;
+    if (position_.step == steps_per_epoch_ * config_.epochs) return StopReason::Finished;
+    return over_budget() ? StopReason::OverBudget : StopReason::StoppedEarly;
   }
 
   bool reached_goal() const {
-    if (config_.goal == 0 || position_.evaluations_since_best < 0) return false;
-    return objective_.higher_is_better() ? position_.best >= config_.goal
-                                         : position_.best <= config_.goal;
+    if (config_.goal == 0 || position_.best.empty()) return false;
+    return !selection_.better(config_.goal, value_of(position_.best, selection_.name));
   }
 
   bool over_budget() const {
@@ -260,26 +277,35 @@ class Training {
   }
 
   bool patient() const {
-    return config_.patience == 0 || position_.evaluations_since_best < config_.patience;
+    return config_.patience == 0 || position_.evaluations_without_gain < config_.patience;
   }
 
-  bool note_score(double score) {
-    const bool first = position_.evaluations_since_best < 0;
-    const bool better =
-        first || (objective_.higher_is_better() ? score > position_.best : score < position_.best);
-    position_.evaluations_since_best = better ? 0 : position_.evaluations_since_best + 1;
-    if (better) position_.best = score;
-    return better;
+  /// Whether this evaluation is the best so far: by the selection metric, then by the loss. Only
+  /// the former counts for the patience.
+  bool note_evaluation(const Metrics& metrics) {
+    const double now = value_of(metrics, selection_.name),
+                 before = value_of(position_.best, selection_.name);
+    const bool gain = position_.best.empty() || selection_.better(now, before);
+    const bool tie_with_lower_loss =
+        !gain && now == before &&
+        value_of(metrics, kLossName) < value_of(position_.best, kLossName);
+    position_.evaluations_without_gain = gain ? 0 : position_.evaluations_without_gain + 1;
+    if (!gain && !tie_with_lower_loss) return false;
+    position_.best = metrics;
+    position_.best_epoch = position_.epoch;
+    return true;
   }
 
   void write_step_line(double examples_per_second, double waited_share) {
     MetricsLine line{"step", position_.epoch + 1, position_.step, unix_time()};
-    line.values = {{"loss", loss_},
-                   {"gradient_norm", gradient_norm_},
-                   {"learning_rate", rate_},
-                   {"seconds", position_.seconds},
-                   {"examples_per_second", examples_per_second},
-                   {"waited_share", waited_share}};
+    line.values = {{kLossName, loss_}};
+    for (auto& derived : objective_.derived_metrics(loss_))
+      line.values.push_back(std::move(derived));
+    line.values.insert(line.values.end(), {{"gradient_norm", gradient_norm_},
+                                           {"learning_rate", rate_},
+                                           {"seconds", position_.seconds},
+                                           {"examples_per_second", examples_per_second},
+                                           {"waited_share", waited_share}});
     metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
   }
@@ -306,10 +332,11 @@ class Training {
     if (!progress_) return;
     const auto done = position_.epoch * data_.train->size() +
                       std::min(position_.batch * recipe_.data.batch, data_.train->size());
-    const double loss = position_.averages.loss(),
-                 watched = watched_score(position_.averages, objective_);
+    const double loss = position_.running.loss(),
+                 selected = value_of(position_.running.metrics(objective_), selection_.name);
     auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
-    if (watched != loss) note += fmt::format(", {} {:.3f}", objective_.watched(), watched);
+    if (selected != loss)
+      note += fmt::format(", {} {}", selection_.name, selection_.text(selected));
     progress_->update(done, note);
   }
 
@@ -320,6 +347,7 @@ class Training {
   torch::Device device_;
   std::shared_ptr<Model> model_;
   const Objective& objective_;
+  const Metric selection_;
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::optional<MetricsFile> metrics_;
@@ -332,7 +360,7 @@ class Training {
 
 }  // namespace
 
-TrainResult train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data) {
+RunOutcome train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data) {
   return Training(request, std::move(model), data).run();
 }
 

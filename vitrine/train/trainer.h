@@ -8,8 +8,18 @@
 #include "vitrine/train/metrics.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/run_folder.h"
+#include "vitrine/train/run_result.h"
 
 namespace vitrine {
+
+/// An epoch that has just ended.
+struct EpochSummary {
+  int64_t epoch = 0, epochs = 0;  // done, and in all
+  Metrics train{}, validation{};  // `validation` is empty if the epoch was not evaluated
+  Metrics best{};                 // on the validation split, so far
+  int64_t best_epoch = 0;
+  double seconds = 0;  // of training so far
+};
 
 struct TrainRequest {
   const Recipe& recipe;
@@ -23,22 +33,15 @@ struct TrainRequest {
   std::function<void()> on_start = {};
   /// Called with each line that is added to metrics.jsonl.
   std::function<void(const MetricsLine&)> on_metrics = {};
+  std::function<void(const EpochSummary&)> on_epoch = {};
 };
 
-enum class TrainEnd { Finished, StoppedEarly, ReachedGoal, OverBudget, Interrupted };
-
-struct TrainResult {
-  TrainEnd end = TrainEnd::Finished;
-  int64_t epochs = 0, steps = 0;
-  double seconds = 0;
-  double best = 0;  // of the watched metric on the validation part
-};
-
-/// The recipe's model with its first random weights; throws if it does not fit the data.
+/// The recipe's model with its initial random weights; throws if it does not fit the data.
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data);
 
 /// Trains as the recipe says, leaving metrics, checkpoints and a resume state in the run folder.
-/// A run that was killed at any moment and resumed ends with the same weights, bit for bit.
-TrainResult train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data);
+/// A run that was killed at any moment and resumed ends with the same weights, bit for bit. The
+/// test split is not touched.
+RunOutcome train(const TrainRequest& request, std::shared_ptr<Model> model, const Splits& data);
 
 }  // namespace vitrine

@@ -24,7 +24,7 @@ Series accuracy_series(const SweepResult& sweep, const std::string& key, Adder a
     return setting_number(one->point, key) < setting_number(other->point, key);
   });
   for (const auto* point : points) {
-    const auto accuracy = measured(*point, &RunResult::accuracy);
+    const auto accuracy = measured(*point, test_figure);
     if (!accuracy) continue;
     series.x.push_back(place(setting_number(point->point, key)));
     series.y.push_back(100 * accuracy->mean);
@@ -80,7 +80,7 @@ void add_failures(Chart& chart, const PerAdder<std::optional<SweepResult>>& swee
                   .color = adder_color(adder)};
     for (const auto& point : sweeps.of(adder)->points)
       if (std::any_of(point.runs.begin(), point.runs.end(),
-                      [](const RunResult& run) { return run.end == RunEnd::Failed; })) {
+                      [](const SweepRun& run) { return run.failed(); })) {
         failed.x.push_back(setting_number(point.point, key));
         failed.y.push_back(adder == Adder::Cnn ? 2 : 6);
       }

@@ -20,9 +20,9 @@ Lead lead_of(const PerAdder<Spread>& accuracy) {
   return difference > 0 ? Lead::Cnn : Lead::Transformer;
 }
 
-const RunResult* first_success(const PointResult& point) {
+const SweepRun* first_success(const PointResult& point) {
   for (const auto& run : point.runs)
-    if (run.end != RunEnd::Failed) return &run;
+    if (!run.failed()) return &run;
   return nullptr;
 }
 
@@ -48,7 +48,7 @@ double setting_number(const SweepPoint& point, const std::string& key) {
   return *number;
 }
 
-std::optional<Spread> measured(const PointResult& point, double RunResult::*figure) {
+std::optional<Spread> measured(const PointResult& point, const RunFigure& figure) {
   const auto result = spread(point, figure);
   if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
   return result;
@@ -79,9 +79,10 @@ const PointResult* best_point(const SweepResult& sweep) {
   const PointResult* best = nullptr;
   double accuracy = 0, loss = 0;
   for (const auto& point : sweep.points) {
-    const auto here = measured(point, &RunResult::accuracy);
+    const auto here = measured(point, validation_figure);
     if (!here) continue;
-    const double here_loss = spread(point, &RunResult::loss).mean;
+    const double here_loss =
+        spread(point, [](const RunOutcome& outcome) { return outcome.validation_loss(); }).mean;
     const bool better =
         best == nullptr || here->mean > accuracy || (here->mean == accuracy && here_loss < loss);
     if (better) best = &point, accuracy = here->mean, loss = here_loss;
@@ -92,8 +93,7 @@ const PointResult* best_point(const SweepResult& sweep) {
 std::optional<double> accuracy_range(const SweepResult& sweep, const std::string& key) {
   std::vector<double> means;
   for (const auto* point : points_along(sweep, key))
-    if (const auto accuracy = measured(*point, &RunResult::accuracy))
-      means.push_back(accuracy->mean);
+    if (const auto accuracy = measured(*point, test_figure)) means.push_back(accuracy->mean);
   if (means.size() < 2) return std::nullopt;
   const auto [low, high] = std::minmax_element(means.begin(), means.end());
   return *high - *low;
@@ -104,8 +104,8 @@ RunCounts count_runs(const SweepResult& sweep) {
   for (const auto& point : sweep.points)
     for (const auto& run : point.runs) {
       ++counts.runs;
-      counts.over_budget += run.end == RunEnd::OverBudget;
-      counts.failed += run.end == RunEnd::Failed;
+      counts.over_budget += run.stopped(StopReason::OverBudget);
+      counts.failed += run.failed();
     }
   return counts;
 }
@@ -118,8 +118,8 @@ std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>
     for (const auto& transformer : sweeps.transformer->points) {
       const double value = setting_number(cnn.point, key);
       if (setting_number(transformer.point, key) != value) continue;
-      const auto one = measured(cnn, &RunResult::accuracy);
-      const auto other = measured(transformer, &RunResult::accuracy);
+      const auto one = measured(cnn, test_figure);
+      const auto other = measured(transformer, test_figure);
       if (!one || !other) continue;
       const PerAdder<Spread> accuracy{*one, *other};
       shared.push_back({value, accuracy, lead_of(accuracy)});
@@ -148,17 +148,17 @@ bool winner_flips(const std::vector<SharedPoint>& points) {
 
 int64_t parameters_of(const PointResult& point) {
   const auto* run = first_success(point);
-  return run == nullptr ? 0 : run->parameters;
+  return run == nullptr ? 0 : run->outcome->parameters;
 }
 
 int64_t bytes_of(const PointResult& point) {
   const auto* run = first_success(point);
-  return run == nullptr ? 0 : run->bytes;
+  return run == nullptr ? 0 : run->outcome->checkpoint_bytes;
 }
 
 int64_t runs_with(const PointResult& point, double accuracy) {
-  return std::count_if(point.runs.begin(), point.runs.end(), [&](const RunResult& run) {
-    return run.end != RunEnd::Failed && run.accuracy >= accuracy;
+  return std::count_if(point.runs.begin(), point.runs.end(), [&](const SweepRun& run) {
+    return run.outcome && run.outcome->test_value() >= accuracy;
   });
 }
 

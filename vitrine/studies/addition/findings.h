@@ -12,7 +12,7 @@ namespace vitrine {
 double setting_number(const SweepPoint& point, const std::string& key);
 
 /// `spread` of the point; absent if all its runs failed or one left no number.
-std::optional<Spread> measured(const PointResult& point, double RunResult::*figure);
+std::optional<Spread> measured(const PointResult& point, const RunFigure& figure);
 
 /// What the study varies: "embed 128, layers 2, channels 64, lr 0.008".
 std::string settings_text(const std::vector<Setting>& settings);
@@ -20,7 +20,8 @@ std::string settings_text(const std::vector<Setting>& settings);
 /// The points on the line of `key` in a sweep of one setting at a time, by rising value.
 std::vector<const PointResult*> points_along(const SweepResult& sweep, const std::string& key);
 
-/// The point of highest mean accuracy (of lowest loss among equals); null if every run failed.
+/// The point of highest mean accuracy on the validation split (of lowest loss there among equals);
+/// null if every run failed.
 const PointResult* best_point(const SweepResult& sweep);
 
 /// By how much the mean accuracy varies along `key`: highest minus lowest; absent with less than
@@ -58,7 +59,7 @@ int64_t bytes_of(const PointResult& point);
 /// Whether each of the two is clearly ahead somewhere.
 bool winner_flips(const std::vector<SharedPoint>& points);
 
-/// How many runs of the point came to `accuracy` or higher.
+/// How many runs of the point came to `accuracy` or higher on the test split.
 int64_t runs_with(const PointResult& point, double accuracy);
 
 /// The point with the fewest parameters at which some run came to `accuracy`; null if there is

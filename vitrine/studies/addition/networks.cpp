@@ -9,11 +9,11 @@
 #include "vitrine/data/addition.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/formats/checkpoint.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/throughput.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 /// The digits of all pairs, in their order: (10000, 4).
 torch::Tensor all_digits() {
   DataConfig config;
-  config.dataset = "addition";
+  config.dataset.choose("addition");
   const auto splits = open_data(config, /*seed=*/0);
   std::vector<int64_t> all(kAdditionPairs);
   std::iota(all.begin(), all.end(), 0);
@@ -50,7 +50,7 @@ std::vector<AttentionMap> maps_of(const std::vector<torch::Tensor>& layers,
 
 }  // namespace
 
-TrainedAdder load_adder(const PointResult& point, const RunResult& run) {
+TrainedAdder load_adder(const PointResult& point, const SweepRun& run) {
   const torch::InferenceMode no_gradients;
   const auto model = load_model(run.folder);
   const auto digits = all_digits();
@@ -64,9 +64,9 @@ TrainedAdder load_adder(const PointResult& point, const RunResult& run) {
           .answers = {.name = run.folder.filename().string(), .sums = {sum, sum + sums.numel()}},
           .metrics = RunFolder::open(run.folder).metrics(),
           .predict_milliseconds = measured.milliseconds,
-          .train_seconds = run.seconds,
-          .bytes = run.bytes,
-          .parameters = run.parameters};
+          .train_seconds = run.outcome->seconds,
+          .bytes = run.outcome->checkpoint_bytes,
+          .parameters = run.outcome->parameters};
 }
 
 AttentionStudy study_attention(const fs::path& run) {

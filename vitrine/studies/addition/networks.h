@@ -4,8 +4,8 @@
 
 namespace vitrine {
 
-/// A run's best checkpoint, asked for all 10,000 sums.
-TrainedAdder load_adder(const PointResult& point, const RunResult& run);
+/// The best checkpoint of a run that did not fail, asked for all 10,000 sums.
+TrainedAdder load_adder(const PointResult& point, const SweepRun& run);
 
 /// What the heads of a run's Transformer look at.
 AttentionStudy study_attention(const fs::path& run);

@@ -35,7 +35,7 @@ std::vector<std::string> rate_findings(const ReportWriter& writer, const Additio
     if (!study.rates.of(adder)) continue;
     best.of(adder) = best_point(*study.rates.of(adder));
     if (best.of(adder) == nullptr) continue;
-    const auto accuracy = spread(*best.of(adder), &RunResult::accuracy);
+    const auto accuracy = spread(*best.of(adder), test_figure);
     sentences.push_back(filled(w.rates_best, writer.name(adder),
                                setting_number(best.of(adder)->point, kLearningRateKey),
                                100 * accuracy.mean, 100 * accuracy.std));
@@ -55,7 +55,7 @@ double training_percent(double held_out) { return 100 * (1 - held_out); }
 const PointResult* outermost(const SweepResult& sweep, bool smallest) {
   const PointResult* found = nullptr;
   for (const auto& point : sweep.points) {
-    if (!measured(point, &RunResult::accuracy)) continue;
+    if (!measured(point, test_figure)) continue;
     if (found == nullptr || smallest == (setting_number(point.point, kHeldOutKey) <
                                          setting_number(found->point, kHeldOutKey)))
       found = &point;
@@ -74,9 +74,9 @@ std::vector<std::string> held_out_findings(const ReportWriter& writer,
     if (few == many) continue;
     sentences.push_back(filled(w.held_out_ends, writer.name(adder),
                                training_percent(setting_number(few->point, kHeldOutKey)),
-                               100 * spread(*few, &RunResult::accuracy).mean,
+                               100 * spread(*few, test_figure).mean,
                                training_percent(setting_number(many->point, kHeldOutKey)),
-                               100 * spread(*many, &RunResult::accuracy).mean));
+                               100 * spread(*many, test_figure).mean));
   }
   const auto points = shared_points(sweeps, kHeldOutKey);
   bool led = false;

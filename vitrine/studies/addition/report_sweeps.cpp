@@ -29,10 +29,10 @@ std::vector<std::string> sweep_findings(const ReportWriter& writer, const SweepR
   std::vector<std::string> sentences = {
       filled(w.sweep_runs, counts.runs, counts.over_budget, counts.failed)};
   if (const auto* best = best_point(sweep)) {
-    const auto accuracy = spread(*best, &RunResult::accuracy);
+    const auto accuracy = spread(*best, test_figure);
     sentences.push_back(filled(w.sweep_best, 100 * accuracy.mean, 100 * accuracy.std,
                                settings_text(best->point.settings),
-                               spread(*best, &RunResult::seconds).mean));
+                               spread(*best, seconds_figure).mean));
   }
   const auto found = effects(sweep, figure_words(writer.language()));
   if (found.size() < 2) return sentences;

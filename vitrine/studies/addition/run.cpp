@@ -21,22 +21,24 @@ std::vector<TrainedAdder> load_adders(const SweepResult& sweep) {
   std::vector<TrainedAdder> adders;
   for (const auto& point : sweep.points)
     for (const auto& run : point.runs)
-      if (run.end != RunEnd::Failed) adders.push_back(load_adder(point, run));
+      if (!run.failed()) adders.push_back(load_adder(point, run));
   return adders;
 }
 
-/// What counts in this sweep is the part that was kept out of training.
-SweepResult scored_by_validation(SweepResult sweep) {
+/// What counts in this sweep are the pairs that were kept out of training; its test split, all
+/// pairs, holds those of training, too.
+SweepResult tested_on_held_out(SweepResult sweep) {
   for (auto& point : sweep.points)
-    for (auto& run : point.runs) run.accuracy = run.validation_accuracy;
+    for (auto& run : point.runs)
+      if (run.outcome) run.outcome->test = run.outcome->validation;
   return sweep;
 }
 
 /// The first run that came to its goal, if any.
-const RunResult* first_exact(const SweepResult& sweep) {
+const SweepRun* first_exact(const SweepResult& sweep) {
   for (const auto& point : sweep.points)
     for (const auto& run : point.runs)
-      if (run.end == RunEnd::Reached) return &run;
+      if (run.stopped(StopReason::ReachedGoal)) return &run;
   return nullptr;
 }
 
@@ -45,7 +47,7 @@ void note_part(AdditionStudy& study, const std::string& part, Adder adder,
   if (part == "first") study.first_sweep.of(adder) = sweep;
   if (part == "second") study.second_sweep.of(adder) = sweep;
   if (part == "rates") study.rates.of(adder) = sweep;
-  if (part == "held-out") study.held_out.of(adder) = scored_by_validation(sweep);
+  if (part == "held-out") study.held_out.of(adder) = tested_on_held_out(sweep);
   if (part == "smallest") study.small.of(adder) = sweep;
   if (part == "low-rate") study.low_rate.of(adder) = load_adders(sweep);
   if (part != "final") return;

@@ -25,11 +25,12 @@ struct Line {
 
 /// One of the three measured things.
 struct Quantity {
-  double RunResult::*figure;
+  RunFigure figure;
   std::string label;
   double factor;
   int64_t color;
   bool log;
+  bool single_runs = false;  // shown beside their mean, in place of a band around it
 };
 
 std::vector<Line> lines_of(const SweepResult& sweep, Adder adder, const FigureWords& w) {
@@ -102,7 +103,7 @@ class SweepPanel {
 
  private:
   /// A band of one standard deviation around a mean near zero has no lower end on a log axis.
-  bool single_runs() const { return quantity_.figure == &RunResult::loss; }
+  bool single_runs() const { return quantity_.single_runs; }
 
   static void add(plot::Chart& chart, Series series) {
     if (!series.y.empty()) chart.series.push_back(std::move(series));
@@ -135,7 +136,8 @@ class SweepPanel {
 
   Series over_budget(const FigureWords& w) const {
     Series series{.name = w.over_budget, .mark = Mark::Points, .color = kBlack};
-    for_each_ended(RunEnd::OverBudget, [&](double place, const PointResult& point) {
+    const auto is_over = [](const SweepRun& run) { return run.stopped(StopReason::OverBudget); };
+    for_each_point_with(is_over, [&](double place, const PointResult& point) {
       series.x.push_back(place);
       series.y.push_back(quantity_.factor * spread(point, quantity_.figure).mean);
     });
@@ -145,19 +147,19 @@ class SweepPanel {
   /// A failed run has no figures: it is marked at the foot of the panel.
   Series failed(const FigureWords& w) const {
     Series series{.name = w.failed, .mark = Mark::Points, .color = kBlack};
-    for_each_ended(RunEnd::Failed, [&](double place, const PointResult&) {
+    const auto is_failed = [](const SweepRun& run) { return run.failed(); };
+    for_each_point_with(is_failed, [&](double place, const PointResult&) {
       series.x.push_back(place);
       series.y.push_back(quantity_.log ? 1.2 * floor() : 3);
     });
     return series;
   }
 
-  void for_each_ended(RunEnd end,
-                      const std::function<void(double, const PointResult&)>& use) const {
+  void for_each_point_with(const std::function<bool(const SweepRun&)>& has,
+                           const std::function<void(double, const PointResult&)>& use) const {
     for (const auto& line : lines_)
       for (const auto* point : line.points)
-        if (std::any_of(point->runs.begin(), point->runs.end(),
-                        [&](const RunResult& run) { return run.end == end; }))
+        if (std::any_of(point->runs.begin(), point->runs.end(), has))
           use(axis_.place(line, *point), *point);
   }
 
@@ -166,8 +168,8 @@ class SweepPanel {
     for (const auto& line : lines_)
       for (const auto* point : line.points)
         for (const auto& run : point->runs)
-          if (run.end != RunEnd::Failed && std::isfinite(run.*quantity_.figure))
-            use(line, *point, quantity_.factor * run.*quantity_.figure);
+          if (run.outcome && std::isfinite(quantity_.figure(*run.outcome)))
+            use(line, *point, quantity_.factor * quantity_.figure(*run.outcome));
   }
 
   /// The lower end of a logarithmic axis.
@@ -199,9 +201,9 @@ plot::Figure sweep_figure(const SweepResult& sweep, Adder adder, SweepRound roun
   const auto lines = lines_of(sweep, adder, w);
   const PowerAxis axis(lines);
   const std::vector<Quantity> quantities = {
-      {&RunResult::loss, w.test_loss, 1, kRed, /*log=*/true},
-      {&RunResult::accuracy, w.test_accuracy, 100, kGreen, /*log=*/false},
-      {&RunResult::seconds, w.training_time, 1, kBlue, /*log=*/true}};
+      {test_loss_figure, w.test_loss, 1, kRed, /*log=*/true, /*single_runs=*/true},
+      {test_figure, w.test_accuracy, 100, kGreen, /*log=*/false},
+      {seconds_figure, w.training_time, 1, kBlue, /*log=*/true}};
   plot::Figure figure{.title = filled(round == SweepRound::First ? w.first_sweep : w.second_sweep,
                                       w.adder.of(adder)),
                       .columns = 1};

@@ -104,16 +104,16 @@ Table small_table(const PerAdder<std::optional<SweepResult>>& sweeps, Language l
   for (const auto adder : kAdders)
     if (sweeps.of(adder))
       for (const auto& point : sweeps.of(adder)->points)
-        if (measured(point, &RunResult::accuracy)) rows.push_back({adder, &point});
+        if (measured(point, test_figure)) rows.push_back({adder, &point});
   std::stable_sort(rows.begin(), rows.end(), [](const SmallRow& one, const SmallRow& other) {
     return parameters_of(*one.point) < parameters_of(*other.point);
   });
   Table table{w.small_title,
               {w.parameters, w.network, w.settings, w.checkpoint, w.accuracy_spread, w.all_right}};
   for (const auto& [adder, point] : rows) {
-    const auto accuracy = spread(*point, &RunResult::accuracy);
+    const auto accuracy = spread(*point, test_figure);
     const auto right = std::count_if(point->runs.begin(), point->runs.end(), [](const auto& run) {
-      return run.end != RunEnd::Failed && run.accuracy == 1;
+      return run.outcome && run.outcome->test_value() == 1;
     });
     table.rows.push_back(
         {with_commas(parameters_of(*point)), figure_words(language).adder.of(adder),

@@ -2,57 +2,55 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
-#include "vitrine/infer/sampler.h"
 #include "vitrine/inspect/pattern_figure.h"
 #include "vitrine/models/sparse_transformer.h"
+#include "vitrine/studies/sparse/models.h"
 #include "vitrine/studies/sweep_plan.h"
+#include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
 
 namespace vitrine::sparse {
 namespace {
 
-double bits(double nats) { return nats / std::numbers::ln2; }
-
-void add(Curve& curve, double seconds, double loss) {
-  if (!std::isfinite(loss)) return;  // an epoch that was not evaluated
+void add(Curve& curve, double seconds, double bits) {
+  if (!std::isfinite(bits)) return;  // an epoch that was not evaluated
   curve.seconds.push_back(seconds);
-  curve.bits.push_back(bits(loss));
+  curve.bits.push_back(bits);
 }
 
 /// The share of pairs that the network's heads look at, on average.
-double pair_share(const SparseTransformer& model) {
+double pair_share(const SparseTransformerConfig& config) {
   double sum = 0;
-  for (int64_t layer = 0; layer < model.config.layers; ++layer)
-    for (const auto& group : attention_of(model.config, layer).groups())
-      sum += static_cast<double>(group.count) * pattern_share(group.pattern, model.config.length());
-  return sum / static_cast<double>(model.config.layers * model.config.heads);
+  for (int64_t layer = 0; layer < config.layers; ++layer)
+    for (const auto& group : attention_of(config, layer).groups())
+      sum += static_cast<double>(group.count) * pattern_share(group.pattern, config.length());
+  return sum / static_cast<double>(config.layers * config.heads);
 }
 
-TrainedRun trained_run(const std::string& name, const RunResult& result) {
+TrainedRun trained_run(const std::string& name, const SweepRun& result) {
   TrainedRun run{.name = name, .error = result.error, .folder = result.folder};
-  if (result.end == RunEnd::Failed) return run;
+  if (result.failed()) return run;
+  const auto& outcome = *result.outcome;
   const auto folder = RunFolder::open(result.folder);
-  run.curves = curves_of(read_metrics(folder.metrics()));
-  const auto& validation = run.curves.validation.bits;
-  if (!validation.empty())
-    run.best_validation = *std::min_element(validation.begin(), validation.end());
-  run.test = bits(result.loss);
-  run.pair_share = pair_share(*load_byte_model(result.folder));
-  run.over_budget = result.end == RunEnd::OverBudget;
+  run.curves = curves_of(read_metrics(folder.metrics()), outcome.selection_metric);
+  run.best_validation = outcome.validation_value();
+  run.test = outcome.test_value();
+  run.pair_share = pair_share(sparse_config(read_recipe(folder.recipe().string(), {}).model));
+  run.over_budget = result.stopped(StopReason::OverBudget);
   return run;
 }
 
 }  // namespace
 
-RunCurves curves_of(const std::vector<MetricsLine>& lines) {
+RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
   RunCurves curves;
   for (const auto& line : lines) {
     if (line.kind == "test") continue;
     const double seconds = line.value("seconds");
-    if (line.kind == "step") add(curves.training, seconds, line.value("loss"));
-    if (line.kind == "epoch") add(curves.validation, seconds, line.value("validation_loss"));
+    if (line.kind == "step") add(curves.training, seconds, line.value(metric.name));
+    if (line.kind == "epoch")
+      add(curves.validation, seconds, line.value("validation_" + metric.name));
     curves.updates = std::max(curves.updates, line.step);
     curves.seconds = std::max(curves.seconds, seconds);
   }
@@ -80,9 +78,8 @@ Curve binned(const Curve& curve, int64_t bins) {
 }
 
 TrainedPart trained_part(const SweepConfig& config, const SweepResult& result) {
-  TrainedPart part{.key = varied_keys(config).at(0),
-                   .budget = config.budget,
-                   .threads = config.threads};
+  TrainedPart part{
+      .key = varied_keys(config).at(0), .budget = config.budget, .threads = config.threads};
   for (const auto& point : result.points)
     for (const auto& run : point.runs)
       part.runs.push_back(trained_run(point.point.value(part.key), run));

@@ -23,7 +23,8 @@ struct RunCurves {
   double seconds = 0;
 };
 
-RunCurves curves_of(const std::vector<MetricsLine>& lines);
+/// The curves of `metric`, which is in bits per dim.
+RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric);
 
 /// The curve in at most `bins` equal spans of time, each with the mean of all its points.
 Curve binned(const Curve& curve, int64_t bins);

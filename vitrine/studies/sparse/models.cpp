@@ -1,17 +1,28 @@
 #include "vitrine/studies/sparse/models.h"
 
-#include "vitrine/core/error.h"
-#include "vitrine/models/registry.h"
+#include "vitrine/core/settings.h"
 #include "vitrine/models/sparse_transformer.h"
 
 namespace vitrine::sparse {
+namespace {
 
-std::shared_ptr<SparseTransformer> build_sparse(const std::string& name,
-                                                const std::vector<std::string>& overrides) {
-  const auto choice = read_model("name: " + name, overrides, "study sparse");
-  auto model = std::dynamic_pointer_cast<SparseTransformer>(choice.build());
-  check(model != nullptr, "study sparse: {} is no sparse transformer", name);
-  return model;
+/// The fields that `ModelChoice` has for a sparse transformer.
+struct NamedConfig {
+  std::string name{};
+  SparseTransformerConfig config{};
+
+  void visit(Fields& f) {
+    f("name", name, "");
+    config.visit(f);
+  }
+};
+
+}  // namespace
+
+SparseTransformerConfig sparse_config(const ModelChoice& choice) {
+  NamedConfig named;
+  Settings::from_text(to_yaml(choice), "study sparse: " + choice.name()).read_into(named);
+  return named.config;
 }
 
 }  // namespace vitrine::sparse

@@ -1,17 +1,14 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
+#include "vitrine/models/registry.h"
 
 namespace vitrine {
-class SparseTransformer;
+struct SparseTransformerConfig;
 }
 
 namespace vitrine::sparse {
 
-/// A sparse transformer of the registry with random weights.
-std::shared_ptr<SparseTransformer> build_sparse(const std::string& name,
-                                                const std::vector<std::string>& overrides);
+/// The settings of a model that is a sparse transformer; throws for other models.
+SparseTransformerConfig sparse_config(const ModelChoice& choice);
 
 }  // namespace vitrine::sparse

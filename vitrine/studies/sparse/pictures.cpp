@@ -5,8 +5,8 @@
 
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/infer/sampler.h"
-#include "vitrine/models/sparse_transformer.h"
+#include "vitrine/infer/generator.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/studies/sparse/measure.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
@@ -19,14 +19,14 @@ constexpr int64_t kSamples = 16, kCompletions = 8;
 /// Writes rows of (N, T) bytes as picture files.
 class PictureFiles {
  public:
-  PictureFiles(const SparseTransformerConfig& config, fs::path folder, std::string below)
-      : config_(config), folder_(std::move(folder)), below_(std::move(below)) {
+  PictureFiles(const Generator& generator, fs::path folder, std::string below)
+      : generator_(generator), folder_(std::move(folder)), below_(std::move(below)) {
     make_folder(folder_ / below_);
   }
 
   PictureSet write(const std::string& name, const std::string& title, const torch::Tensor& bytes) {
     PictureSet set{.name = name, .title = title};
-    for (const auto& picture : pictures_of(config_, bytes)) {
+    for (const auto& picture : generator_.images_of(bytes)) {
       set.files.push_back(fmt::format("{}/{}-{}.png", below_, name, set.files.size()));
       write_png(folder_ / set.files.back(), picture);
     }
@@ -34,7 +34,7 @@ class PictureFiles {
   }
 
  private:
-  const SparseTransformerConfig& config_;
+  const Generator& generator_;
   fs::path folder_;
   std::string below_;
 };
@@ -51,23 +51,23 @@ torch::Tensor test_bytes(const fs::path& run) {
 }  // namespace
 
 PicturesPart make_pictures(const fs::path& run, const fs::path& folder, const std::string& below) {
-  const auto model = load_byte_model(run);
-  PictureFiles files(model->config, folder, below);
+  const auto generator = Generator::load(run);
+  PictureFiles files(generator, folder, below);
   PicturesPart part;
   for (const double temperature : {1.0, 0.9})
     part.sets.push_back(
         files.write(fmt::format("samples-{}", temperature),
                     fmt::format("Made up from nothing, temperature {}", temperature),
-                    sample_bytes(model, {.count = kSamples, .temperature = temperature})));
+                    generator.sample({.count = kSamples, .temperature = temperature})));
   const auto whole = test_bytes(run);
-  const auto kept = model->config.length() / 2;
+  const auto kept = generator.decoder().context() / 2;
   constexpr int64_t kGrey = 128;
   auto upper = whole.clone();
   upper.narrow(1, kept, upper.size(1) - kept).fill_(kGrey);
   part.sets.push_back(files.write("given", "The upper halves of test pictures", upper));
-  part.sets.push_back(files.write(
-      "completed", "Completed by the network, temperature 1",
-      sample_bytes(model, {.count = whole.size(0), .given = whole.narrow(1, 0, kept)})));
+  part.sets.push_back(
+      files.write("completed", "Completed by the network, temperature 1",
+                  generator.sample({.count = whole.size(0), .prefix = whole.narrow(1, 0, kept)})));
   part.sets.push_back(files.write("truth", "The test pictures themselves", whole));
   return part;
 }

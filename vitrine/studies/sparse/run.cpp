@@ -58,8 +58,8 @@ SweepConfig smoke_sweep(SweepConfig config, const fs::path& bytes) {
   };
   for (const auto& [key, value] : kSmokeModel) set("model." + key, value);
   set("data.dataset", "bytes");
-  set("data.folder", bytes.string());
-  set("data.length", fmt::format("{}", kSmokeTokens));
+  set("data.dataset.file", bytes.string());
+  set("data.dataset.length", fmt::format("{}", kSmokeTokens));
   set("data.validation", "0.2");
   set("data.batch", "4");
   set("train.epochs", "2");

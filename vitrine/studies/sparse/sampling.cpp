@@ -2,10 +2,11 @@
 
 #include <chrono>
 
-#include "vitrine/infer/sampler.h"
-#include "vitrine/models/sparse_transformer.h"
+#include "vitrine/infer/generator.h"
+#include "vitrine/models/decoder.h"
+#include "vitrine/models/model.h"
+#include "vitrine/models/registry.h"
 #include "vitrine/studies/sparse/measure.h"
-#include "vitrine/studies/sparse/models.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -17,19 +18,20 @@ double seconds_of(const Work& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-SamplingSpeed sampling_speed(const std::shared_ptr<SparseTransformer>& model,
-                             const std::string& name, int64_t batch) {
+SamplingSpeed sampling_speed(const std::shared_ptr<Model>& model, const std::string& name,
+                             int64_t batch) {
   constexpr int64_t kPasses = 5;
-  const auto tokens = model->config.length();
+  const Generator generator(model, name);
+  const auto tokens = generator.decoder().context();
   SamplingSpeed speed{.model = name, .batch = batch, .tokens = tokens, .passes = kPasses};
   const SampleOptions options{.count = batch};
-  const double whole = seconds_of([&] { sample_bytes(model, options); });
+  const double whole = seconds_of([&] { generator.sample(options); });
   speed.cached = static_cast<double>(batch * tokens) / whole;
   // Without kept keys each byte costs a pass over the whole sequence, wherever it stands.
   const torch::NoGradGuard no_grad;
   const auto input = model->example_input(batch);
   const auto one_byte = [&] {
-    draw_bytes(model->forward(input).select(1, tokens - 1), options, tokens - 1);
+    sample_next_token(model->forward(input).select(1, tokens - 1), options, tokens - 1);
   };
   one_byte();
   const double passes = seconds_of([&] {
@@ -47,8 +49,7 @@ SamplingPart measure_sampling(const std::vector<std::string>& models,
   torch::manual_seed(1);
   SamplingPart part{.threads = torch::get_num_threads()};
   for (const auto& name : models) {
-    const auto model = build_sparse(name, overrides);
-    model->eval();
+    const auto model = read_model("name: " + name, overrides, "study sparse").build();
     for (const auto batch : batches) part.speeds.push_back(sampling_speed(model, name, batch));
   }
   return part;

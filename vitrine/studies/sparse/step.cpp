@@ -50,10 +50,10 @@ StepCost bench_step(const std::string& model, std::vector<std::string> overrides
 StepPart measure_step(const std::string& model, const std::vector<std::string>& overrides) {
   StepPart part{.model = model, .threads = torch::get_num_threads()};
   {
-    const auto network = build_sparse(model, overrides);
-    const auto& c = network->config;
+    const auto choice = read_model("name: " + model, overrides, "study sparse");
+    const auto c = sparse_config(choice);
     part.size = {.layers = c.layers, .dim = c.dim, .key_width = c.key_width, .hidden = c.hidden};
-    part.size.parameters = parameter_count(*network);
+    part.size.parameters = parameter_count(*choice.build());
     part.tokens = c.length();
   }
   const auto measured = [&](const char* pattern, bool recompute) {

@@ -1,4 +1,4 @@
-#include "vitrine/formats/checkpoint.h"
+#include "vitrine/weights/checkpoint.h"
 
 #include <torch/torch.h>
 
@@ -7,6 +7,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/weight_shapes.h"
 
 namespace vitrine {
 namespace {
@@ -21,33 +22,9 @@ const std::string& required(const TensorFile& file, const std::string& key, cons
 
 }  // namespace
 
-NamedTensors named_weights(const Model& model) {
-  NamedTensors result;
-  for (const auto& item : model.named_parameters()) result.emplace_back(item.key(), item.value());
-  for (const auto& item : model.named_buffers()) result.emplace_back(item.key(), item.value());
-  return result;
-}
-
 void set_weights(Model& model, const TensorFile& file, const std::string& origin,
                  const std::string& prefix) {
-  const torch::NoGradGuard no_grad;
-  auto weights = named_weights(model);
-  for (auto& [name, weight] : weights) {
-    const auto* stored = file.find(prefix + name);
-    check(stored != nullptr, "checkpoint: {} has no weight '{}'; it belongs to another model",
-          origin, name);
-    check(stored->sizes() == weight.sizes(),
-          "checkpoint: {}: weight '{}' is {}, the model's is {}; it belongs to another model or "
-          "other settings",
-          origin, name, fmt::join(stored->sizes(), "x"), fmt::join(weight.sizes(), "x"));
-  }
-  if (prefix.empty())
-    for (const auto& [name, stored] : file.tensors)
-      check(std::any_of(weights.begin(), weights.end(),
-                        [&name = name](const auto& w) { return w.first == name; }),
-            "checkpoint: {}: weight '{}' is unknown to the model; it belongs to another model",
-            origin, name);
-  for (auto& [name, weight] : weights) weight.copy_(*file.find(prefix + name));
+  load_weights(model, file, origin, LoadPolicy{}, prefix);
 }
 
 void save_checkpoint(const fs::path& path, const Model& model, const CheckpointInfo& info) {
@@ -55,11 +32,11 @@ void save_checkpoint(const fs::path& path, const Model& model, const CheckpointI
   file.tensors = named_weights(model);
   file.metadata = {{"format", "vitrine"},
                    {"model", to_yaml(info.model)},
-                   {"preprocess", to_yaml(info.preprocess)},
                    {"classes", nlohmann::json(info.classes).dump()},
                    {"recipe", info.recipe},
                    {"epoch", std::to_string(info.epoch)},
                    {"step", std::to_string(info.step)}};
+  if (info.preprocess) file.metadata["preprocess"] = to_yaml(*info.preprocess);
   save_safetensors(path, file);
 }
 
@@ -89,7 +66,6 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   };
   LoadedCheckpoint loaded;
   read("model", loaded.info.model);
-  read("preprocess", loaded.info.preprocess);
   loaded.info.recipe = required(file, "recipe", path);
   try {
     loaded.info.classes = nlohmann::json::parse(required(file, "classes", path));
@@ -99,7 +75,9 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
     fail("checkpoint: {}: classes, epoch or step in its metadata cannot be read: {}", path.string(),
          e.what());
   }
+  check_weights(*model_without_memory(loaded.info.model, file, path.string()), file, path.string());
   loaded.model = loaded.info.model.build();
+  if (loaded.model->image_shape()) read("preprocess", loaded.info.preprocess.emplace());
   set_weights(*loaded.model, file, path.string());
   loaded.model->eval();
   return loaded;

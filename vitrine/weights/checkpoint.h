@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,13 +9,14 @@
 #include "vitrine/data/config.h"
 #include "vitrine/formats/safetensors.h"
 #include "vitrine/models/registry.h"
+#include "vitrine/weights/load.h"
 
 namespace vitrine {
 
 /// What a checkpoint says about its weights, so that a path alone is enough to use them.
 struct CheckpointInfo {
   ModelChoice model{};
-  Preprocess preprocess{};
+  std::optional<Preprocess> preprocess{};  // of models that take images
   std::vector<std::string> classes{};
   std::string recipe{};  // the run's recipe as YAML
   int64_t epoch = 0, step = 0;
@@ -25,11 +27,7 @@ struct LoadedCheckpoint {
   CheckpointInfo info;
 };
 
-/// The parameters and buffers of a model under their names.
-NamedTensors named_weights(const Model& model);
-
-/// Copies weights by name into the model. A missing, unknown or differently shaped one throws and
-/// names it, `origin` and the remedy.
+/// `load_weights` that refuses whatever does not fit.
 void set_weights(Model& model, const TensorFile& file, const std::string& origin,
                  const std::string& prefix = "");
 

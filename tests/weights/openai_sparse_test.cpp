@@ -1,12 +1,11 @@
-#include "vitrine/formats/openai_sparse.h"
-
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/formats/npz.h"
-#include "vitrine/models/sparse_transformer.h"
+#include "vitrine/models/model.h"
+#include "vitrine/weights/importers.h"
 
 namespace vitrine {
 namespace {
@@ -23,6 +22,12 @@ bool tells_as_expected(Model& model) {
   return torch::allclose(logits, *expected.find("logits"), kLogitTolerance, kLogitTolerance);
 }
 
+LoadedCheckpoint import_sparse(const fs::path& path, const std::vector<std::string>& settings) {
+  const auto imported = import_weights(path, settings);
+  EXPECT_EQ(imported.source, "openai_sparse");
+  return imported.checkpoint;
+}
+
 class OpenAiSparse : public testing::Test {
  protected:
   torch::Tensor& weight(const std::string& name) {
@@ -36,7 +41,7 @@ class OpenAiSparse : public testing::Test {
   /// The model of the weights as they are now.
   LoadedCheckpoint imported(const std::vector<std::string>& settings = kPattern) const {
     save_npz(folder / "changed.npz", weights);
-    return import_openai_sparse(folder / "changed.npz", settings);
+    return import_sparse(folder / "changed.npz", settings);
   }
   std::string message(const std::vector<std::string>& settings = kPattern) const {
     return test::error_of([&] { imported(settings); });
@@ -49,28 +54,27 @@ class OpenAiSparse : public testing::Test {
 }  // namespace
 
 TEST_F(OpenAiSparse, GivesTheLogitsOfAnIndependentProgram) {
-  const auto loaded = import_openai_sparse(kWeights, kPattern);
+  const auto loaded = import_sparse(kWeights, kPattern);
   EXPECT_FALSE(loaded.model->is_training());
   EXPECT_TRUE(tells_as_expected(*loaded.model));
-  const auto& config = dynamic_cast<SparseTransformer&>(*loaded.model).config;
-  EXPECT_EQ(config.layers, 2);
-  EXPECT_EQ(config.dim, 16);
-  EXPECT_EQ(config.key_width, 8);
-  EXPECT_EQ(config.hidden, 32);
-  EXPECT_EQ(config.rows, 4);
-  EXPECT_EQ(config.columns, 4);
-  EXPECT_EQ(config.channels, 3);
-  EXPECT_EQ(config.heads, 2);
+  const auto sizes = whole_numbers(loaded.info.model);
+  EXPECT_EQ(sizes.at("layers"), 2);
+  EXPECT_EQ(sizes.at("dim"), 16);
+  EXPECT_EQ(sizes.at("key_width"), 8);
+  EXPECT_EQ(sizes.at("hidden"), 32);
+  EXPECT_EQ(sizes.at("rows"), 4);
+  EXPECT_EQ(sizes.at("columns"), 4);
+  EXPECT_EQ(sizes.at("channels"), 3);
+  EXPECT_EQ(sizes.at("heads"), 2);
 }
 
 TEST_F(OpenAiSparse, TakesThePatternFromTheUser) {
-  EXPECT_FALSE(tells_as_expected(*import_openai_sparse(kWeights, {"pattern.stride=4"}).model));
-  EXPECT_FALSE(
-      tells_as_expected(*import_openai_sparse(kWeights, {"pattern.stride=8", "heads=4"}).model));
+  EXPECT_FALSE(tells_as_expected(*import_sparse(kWeights, {"pattern.stride=4"}).model));
+  EXPECT_FALSE(tells_as_expected(*import_sparse(kWeights, {"pattern.stride=8", "heads=4"}).model));
 }
 
 TEST_F(OpenAiSparse, SurvivesACheckpoint) {
-  const auto loaded = import_openai_sparse(kWeights, kPattern);
+  const auto loaded = import_sparse(kWeights, kPattern);
   save_checkpoint(folder / "a.safetensors", *loaded.model, loaded.info);
   EXPECT_TRUE(tells_as_expected(*load_checkpoint(folder / "a.safetensors").model));
 }
@@ -92,7 +96,12 @@ TEST_F(OpenAiSparse, PrefersTheAveragesAndPassesOverTheTrainingState) {
   }
   weight("global_step:0") = torch::tensor(7, torch::kInt64);
   weight("adam_beta/beta1_power:0") = torch::tensor(0.9);
-  EXPECT_TRUE(tells_as_expected(*imported().model));
+  save_npz(folder / "changed.npz", weights);
+  const auto both = import_weights(folder / "changed.npz", kPattern);
+  EXPECT_TRUE(tells_as_expected(*both.checkpoint.model));
+  const auto tensors = std::ssize(plain);
+  EXPECT_EQ(both.account.count(Fate::Loaded) + both.account.count(Fate::Converted), tensors);
+  EXPECT_EQ(both.account.count(Fate::Skipped), 3 * tensors + 2);
 }
 
 TEST_F(OpenAiSparse, NamesWhatIsMissing) {
@@ -101,7 +110,8 @@ TEST_F(OpenAiSparse, NamesWhatIsMissing) {
   EXPECT_TRUE(test::contains(message(),
                              "changed.npz lacks 'model/we:0', 'model/h1/mlp_proj2/b:0'; is the"));
   weights = {{"model/other:0", torch::zeros({1})}};
-  EXPECT_TRUE(test::contains(message(), "holds no 'model/h0/...'; it is not a Sparse Transformer"));
+  EXPECT_TRUE(test::contains(message(), "are of no known source; known are: "));
+  EXPECT_TRUE(test::contains(message(), "a Sparse Transformer as OpenAI published them"));
 }
 
 TEST_F(OpenAiSparse, NamesWhatItHasNoPlaceFor) {

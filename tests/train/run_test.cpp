@@ -1,0 +1,201 @@
+// An experiment from recipe to result.json, as a library call and as a command.
+#include "vitrine/train/run.h"
+
+#include <torch/torch.h>
+
+#include <cstdlib>
+
+#include "tests/support/command.h"
+#include "tests/support/errors.h"
+#include "tests/support/training.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/weights/checkpoint.h"
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/run_state.h"
+#include "vitrine/train/trainer.h"
+
+namespace vitrine {
+namespace {
+
+class Running : public testing::Test {
+ protected:
+  Running() { write_file_atomically(recipe_, test::small_recipe()); }
+
+  Recipe recipe(std::vector<std::string> overrides) const {
+    return read_recipe(recipe_.string(), overrides);
+  }
+
+  /// What the run says, line by line.
+  RunOutcome run(const std::vector<std::string>& overrides, const std::string& name) {
+    messages_.clear();
+    return run_recipe(recipe(overrides),
+                      {.threads = 2,
+                       .folder = folder_ / name,
+                       .show_progress = false,
+                       .on_message = [&](const std::string& text) { messages_.push_back(text); }});
+  }
+
+  std::vector<std::string> messages_with(const std::string& part) const {
+    std::vector<std::string> found;
+    for (const auto& message : messages_)
+      if (message.find(part) != std::string::npos) found.push_back(message);
+    return found;
+  }
+
+  test::TemporaryFolder folder_;
+  fs::path recipe_ = folder_ / "small.yaml";
+  std::vector<std::string> messages_;
+};
+
+/// A folder of programs without gnuplot for as long as it lives.
+class NoPrograms {
+ public:
+  NoPrograms() { ::setenv("PATH", "/nonexistent", /*overwrite=*/1); }
+  NoPrograms(const NoPrograms&) = delete;
+  NoPrograms& operator=(const NoPrograms&) = delete;
+  ~NoPrograms() { ::setenv("PATH", path_.c_str(), /*overwrite=*/1); }
+
+ private:
+  std::string path_ = std::getenv("PATH");
+};
+
+}  // namespace
+
+TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
+  const auto outcome = run({"train.epochs=3"}, "run");
+  const auto stored = read_run_outcome(folder_ / "run" / "result.json");
+  EXPECT_EQ(outcome.stop_reason, StopReason::Finished);
+  EXPECT_EQ(stored.validation, outcome.validation);
+  EXPECT_EQ(stored.test, outcome.test);
+  EXPECT_EQ(stored.selection_metric.name, "accuracy");
+  EXPECT_TRUE(stored.selection_metric.higher_is_better);
+  EXPECT_EQ(stored.folder, folder_ / "run");
+  EXPECT_GT(stored.parameters, 0);
+
+  // The validation metrics are those of the checkpoint that was tested.
+  const auto [model, info] = load_checkpoint(folder_ / "run");
+  auto config = recipe({}).data;
+  const auto data = open_data(resolved(config), /*seed=*/3);
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto validation = evaluate(*model, *data.validation, *objective, {.batch = 16});
+  EXPECT_NEAR(validation.loss, stored.validation_loss(), 1e-5);
+  const auto test = evaluate(*model, *data.test, *objective, {.batch = 16});
+  EXPECT_NEAR(test.loss, stored.test_loss(), 1e-5);
+}
+
+TEST_F(Running, SaysOneLinePerEpochAndMarksTheBest) {
+  const auto outcome = run({"train.epochs=4"}, "run");
+  int64_t marked = 0;
+  for (int64_t epoch = 1; epoch <= 4; ++epoch) {
+    const auto lines = messages_with(fmt::format("epoch {}/4: train accuracy ", epoch));
+    ASSERT_EQ(lines.size(), 1u) << epoch;
+    EXPECT_TRUE(test::contains(lines[0], " % (loss "));
+    EXPECT_TRUE(test::contains(lines[0], ", validation accuracy "));
+    if (lines[0].find("* best so far") != std::string::npos)
+      ++marked;
+    else
+      EXPECT_TRUE(test::contains(lines[0], " at epoch "));
+  }
+  EXPECT_GE(marked, 1);
+  EXPECT_EQ(messages_with("test accuracy ").size(), 1u);
+  EXPECT_EQ(outcome.epochs, 4);
+}
+
+TEST_F(Running, TheCommandSaysEveryEpoch) {
+  const auto outcome = test::run_command(
+      {"train", recipe_.string(), "train.epochs=2", "--run", folder_ / "run", "--threads", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const auto* part : {"epoch 1/2: train accuracy ", "epoch 2/2: ", "validation accuracy "})
+    EXPECT_TRUE(test::contains(outcome.err, part));
+}
+
+TEST_F(Running, AFigureThatFailsDoesNotLoseTheResult) {
+  const NoPrograms no_gnuplot;
+  const auto outcome = test::run_command(
+      {"train", recipe_.string(), "train.epochs=1", "--run", folder_ / "run", "--threads", "2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(test::contains(outcome.err, "note: "));
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "result.json"));
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "classification_report.txt"));
+}
+
+TEST_F(Running, TiesInTheSelectionMetricGoToTheLowerLoss) {
+  // Two validation images and tiny steps: the accuracy hardly moves, the loss falls.
+  const auto outcome = run({"train.epochs=6", "train.optimizer.lr=1e-4", "train.ema=0",
+                            "data.validation=0.02", "data.augment.mixup=0"},
+                           "run");
+  double best = -1, loss = 0;
+  int64_t epoch = 0;
+  for (const auto& line : read_metrics(folder_ / "run" / "metrics.jsonl")) {
+    if (line.kind != "epoch") continue;
+    const double here = line.value("validation_accuracy"),
+                 here_loss = line.value("validation_loss");
+    if (here < best || (here == best && here_loss >= loss)) continue;
+    best = here, loss = here_loss, epoch = line.epoch;
+  }
+  EXPECT_EQ(outcome.validation_value(), best);
+  EXPECT_EQ(outcome.validation_loss(), loss);
+  EXPECT_EQ(load_checkpoint(folder_ / "run").info.epoch, epoch);
+  const auto position = read_run_position(RunFolder::open(folder_ / "run"));
+  EXPECT_EQ(position.best, outcome.validation);
+  EXPECT_EQ(position.best_epoch, epoch);
+}
+
+TEST_F(Running, DataAndModelCanBeGivenAndTheTestSplitIsReadOnceAtTheEnd) {
+  /// Counts how often its examples are loaded.
+  class Counted : public BatchSource {
+   public:
+    Counted(std::unique_ptr<BatchSource> source, std::vector<std::string>& log)
+        : source_(std::move(source)), log_(log) {}
+    int64_t size() const override { return source_->size(); }
+    Batch load(const std::vector<int64_t>& indices, int64_t epoch) const override {
+      for (size_t i = 0; i < indices.size(); ++i) log_.emplace_back("test");
+      return source_->load(indices, epoch);
+    }
+
+   private:
+    std::unique_ptr<BatchSource> source_;
+    std::vector<std::string>& log_;
+  };
+  const auto r = recipe({"train.epochs=2", "data.workers=1"});
+  auto data = open_data(resolved(r.data), static_cast<uint64_t>(r.seed));
+  std::vector<std::string> log;
+  const auto tests = data.test->size();
+  data.test = std::make_unique<Counted>(std::move(data.test), log);
+  const auto outcome =
+      run_recipe(r, {.threads = std::nullopt,
+                     .folder = folder_ / "run",
+                     .show_progress = false,
+                     .write_reports = false,
+                     .data = &data,
+                     .model = build_for_training(r, data),
+                     .on_metrics = [&](const MetricsLine& line) { log.push_back(line.kind); }});
+  EXPECT_EQ(outcome.epochs, 2);
+  EXPECT_EQ(std::count(log.begin(), log.end(), "test"), tests + 1);
+  const auto first_test = std::find(log.begin(), log.end(), "test");
+  EXPECT_EQ(std::find(first_test, log.end(), "epoch"), log.end());
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "curves.png"));
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "result.json"));
+}
+
+TEST_F(Running, ResumingAFinishedRunGivesTheSameOutcome) {
+  const auto outcome = run({"train.epochs=2"}, "run");
+  const auto again = resume_run(folder_ / "run", {.threads = 2, .show_progress = false});
+  EXPECT_EQ(again.validation, outcome.validation);
+  EXPECT_EQ(again.test, outcome.test);
+  EXPECT_EQ(again.stop_reason, outcome.stop_reason);
+}
+
+TEST_F(Running, EvalRefusesWhatTheWeightsDecide) {
+  run({"train.epochs=1"}, "run");
+  const auto path = (folder_ / "run").string();
+  for (const auto* override : {"model.depth=3", "train.epochs=2", "name=other"}) {
+    const auto refused = test::run_command({"eval", path, override});
+    EXPECT_EQ(refused.code, 1) << override;
+    EXPECT_TRUE(
+        test::contains(refused.err, "cannot be changed for a trained network; only data.*"));
+  }
+  EXPECT_EQ(test::run_command({"eval", path, "data.batch=8", "seed=4"}).code, 0);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "vitrine/core/random.h"
+#include "vitrine/data/transforms.h"
+
+namespace vitrine {
+
+/// torchvision's RandomResizedCrop: a box with a share of the area from `smallest_area` to 1 and a
+/// width of 3/4 to 4/3 of its height; the largest such box in the middle where none fits by chance.
+Rectangle random_crop_box(int64_t width, int64_t height, double smallest_area, Random& random);
+
+}  // namespace vitrine

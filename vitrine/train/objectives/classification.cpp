@@ -1,0 +1,115 @@
+// One class per example: logits (B, N), targets (B) int64 or (B, N) shares.
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vitrine/core/error.h"
+#include "vitrine/models/model.h"
+#include "vitrine/plot/figure.h"
+#include "vitrine/train/objective.h"
+#include "vitrine/train/report.h"
+
+namespace vitrine {
+namespace {
+
+/// The confusion matrix, and precision and recall of each class.
+class ClassificationReport : public Report {
+ public:
+  explicit ClassificationReport(std::vector<std::string> classes) : matrix_(std::move(classes)) {}
+
+  void add(const torch::Tensor& output, const torch::Tensor& targets) override {
+    const auto predicted = output.argmax(1).cpu(), truth = targets.cpu();
+    for (int64_t i = 0; i < truth.size(0); ++i)
+      matrix_.add(truth[i].item<int64_t>(), predicted[i].item<int64_t>());
+  }
+
+  std::string text() const override { return classification_report(matrix_); }
+
+  nlohmann::ordered_json json() const override {
+    return {{"report", nlohmann::ordered_json::parse(classification_report_json(matrix_))}};
+  }
+
+  void save(const fs::path& folder) const override {
+    write_file_atomically(folder / "classification_report.txt", text());
+    const auto n = matrix_.size();
+    plot::HeatMap map{
+        .title = fmt::format("Test set: {} of {} right", accuracy_metric().text(matrix_.accuracy()),
+                             matrix_.total()),
+        .values = {n, n, {}},
+        .row_names = matrix_.classes,
+        .column_names = matrix_.classes,
+        .x_label = "predicted class",
+        .y_label = "true class",
+        .colors = plot::ColorMap::Blues,
+        .annotate = n <= 20,
+        .color_label = "images"};
+    map.values.values.assign(matrix_.counts.begin(), matrix_.counts.end());
+    plot::Figure{.panels = {map}}.save(folder / "confusion_matrix");
+  }
+
+ private:
+  ConfusionMatrix matrix_;
+};
+
+class Classification : public OutputObjective {
+ public:
+  Classification(const Splits& data, double label_smoothing)
+      : OutputObjective(label_smoothing), classes_(data.classes) {}
+
+  std::vector<Metric> metrics() const override { return {loss_metric(), accuracy_metric()}; }
+  Metric selection_metric() const override { return accuracy_metric(); }
+  Metrics batch_metrics(const torch::Tensor& output, const torch::Tensor& targets) const override {
+    const auto truth = targets.dim() == 2 ? targets.argmax(1) : targets;
+    return {{accuracy_metric().name, output.argmax(1).eq(truth).sum().item<double>()}};
+  }
+  std::unique_ptr<Report> make_report() const override {
+    return std::make_unique<ClassificationReport>(classes_);
+  }
+
+ protected:
+  torch::Tensor output_loss(const torch::Tensor& output, const torch::Tensor& targets,
+                            double smoothing) const override {
+    check(output.dim() == 2 && output.size(0) == targets.size(0),
+          "classification: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
+          fmt::join(targets.sizes(), "x"));
+    return cross_entropy(output, targets, smoothing);
+  }
+
+ private:
+  std::vector<std::string> classes_;
+};
+
+/// The data's images and classes must be those of the model.
+void check_images(Model& model, const Splits& data) {
+  const auto shape = model.image_shape();
+  check(shape.has_value(), "train: the model classifies, but takes no images");
+  const auto classes = static_cast<int64_t>(data.classes.size());
+  check(shape->classes == classes,
+        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
+        shape->classes, classes, classes);
+  const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
+  check(example.size(1) == shape->channels && example.size(2) == shape->image &&
+            example.size(3) == shape->image,
+        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "model.image={} and model.channels={}, or data.preprocess.image={}",
+        shape->channels, shape->image, shape->image, example.size(1), example.size(2),
+        example.size(3), example.size(2), example.size(1), shape->image);
+}
+
+}  // namespace
+
+TaskEntry classification_task() {
+  return {.task = Task::Classes,
+          .models = "a model that takes images",
+          .objective = [](const Splits& data, double smoothing) -> std::unique_ptr<Objective> {
+            return std::make_unique<Classification>(data, smoothing);
+          },
+          .check_fit = check_images,
+          .random_targets =
+              [](const torch::Tensor& output) {
+                const auto options = torch::TensorOptions(torch::kLong).device(output.device());
+                return torch::randint(output.size(1), {output.size(0)}, options);
+              }};
+}
+
+}  // namespace vitrine

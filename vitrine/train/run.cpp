@@ -1,0 +1,176 @@
+#include "vitrine/train/run.h"
+
+#include <torch/torch.h>
+
+#include <ctime>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/progress.h"
+#include "vitrine/data/image_batches.h"
+#include "vitrine/weights/checkpoint.h"
+#include "vitrine/infer/device.h"
+#include "vitrine/inspect/summary.h"
+#include "vitrine/models/model.h"
+#include "vitrine/ops/runtime.h"
+#include "vitrine/train/evaluate.h"
+#include "vitrine/train/run_records.h"
+#include "vitrine/train/run_state.h"
+#include "vitrine/train/trainer.h"
+
+namespace vitrine {
+namespace {
+
+/// "epoch 3/10: train accuracy 81.20 % (loss 0.5123), validation accuracy 79.00 % (loss 0.6012),
+/// best 80.00 % at epoch 2, 12.3 s"; the best epoch so far is marked.
+std::string epoch_text(const EpochSummary& epoch, const Objective& objective) {
+  const auto selection = objective.selection_metric();
+  const auto all = objective.metrics();
+  auto text = fmt::format("epoch {}/{}: train {}", epoch.epoch, epoch.epochs,
+                          metrics_text(epoch.train, all, selection));
+  if (!epoch.validation.empty())
+    text += ", validation " + metrics_text(epoch.validation, all, selection);
+  if (epoch.best_epoch == epoch.epoch)
+    text += ", * best so far";
+  else if (!epoch.best.empty())
+    text += fmt::format(", best {} at epoch {}",
+                        selection.text(value_of(epoch.best, selection.name)), epoch.best_epoch);
+  return text + ", " + duration_text(epoch.seconds);
+}
+
+/// An experiment whose recipe, data and model fit, in its folder.
+class Run {
+ public:
+  Run(const Recipe& recipe, const RunOptions& options, const RunFolder& folder, const Splits& data)
+      : recipe_(recipe),
+        options_(options),
+        folder_(folder),
+        data_(data),
+        objective_(make_objective(data, recipe.train.label_smoothing)) {}
+
+  RunOutcome run(std::shared_ptr<Model> model, bool resume, int64_t threads) {
+    say((resume ? "resume " : "run folder ") + folder_.path().string());
+    auto outcome =
+        train({.recipe = recipe_,
+               .folder = folder_,
+               .objective = *objective_,
+               .resume = resume,
+               .device = options_.device,
+               .threads = threads,
+               .show_progress = options_.show_progress,
+               .on_start =
+                   [&] {
+                     if (options_.write_reports) records_.emplace(folder_, objective_->metrics());
+                   },
+               .on_metrics = [&](const MetricsLine& line) { record(line); },
+               .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
+              std::move(model), data_);
+    if (outcome.stop_reason == StopReason::Interrupted) return outcome;
+    say(fmt::format("{} after {} epochs, {} steps, {}", stop_reason_text(outcome.stop_reason),
+                    outcome.epochs, outcome.steps, duration_text(outcome.seconds)));
+    test_best(outcome);
+    outcome.checkpoint_bytes = static_cast<int64_t>(fs::file_size(folder_.best()));
+    write_run_outcome(folder_.result(), outcome);
+    return outcome;
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (options_.on_message) options_.on_message(text);
+  }
+
+  /// A figure is not worth a run: what goes wrong is only said.
+  template <typename Action>
+  void guarded(const Action& action) const {
+    try {
+      action();
+    } catch (const std::exception& e) {
+      say(fmt::format("note: {}", e.what()));
+    }
+  }
+
+  void record(const MetricsLine& line) {
+    if (records_) guarded([&] { records_->add(line); });
+    if (options_.on_metrics) options_.on_metrics(line);
+  }
+
+  /// Evaluates the best checkpoint on the test split and leaves the report in the run folder.
+  void test_best(RunOutcome& outcome) {
+    const auto [model, info] = load_checkpoint(folder_.best());
+    const auto device = open_device(options_.device);
+    model->to(device);
+    const auto report = options_.write_reports ? objective_->make_report() : nullptr;
+    const bool over_budget = outcome.stop_reason == StopReason::OverBudget;
+    const auto [loss, metrics, examples] =
+        evaluate(*model, *data_.test, *objective_,
+                 {.batch = recipe_.data.batch,
+                  .workers = recipe_.data.workers,
+                  .device = device,
+                  .label = "test",
+                  .max_seconds = over_budget ? evaluation_budget(recipe_.train) : 0,
+                  .report = report.get()});
+    outcome.test = metrics;
+    const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
+                           metrics};
+    MetricsFile(folder_.metrics(), /*keep_bytes=*/-1).add(line);
+    say(fmt::format("test {} with the weights of epoch {}{}",
+                    metrics_text(metrics, objective_->metrics(), objective_->selection_metric()),
+                    info.epoch,
+                    examples < data_.test->size()
+                        ? fmt::format(", on {} of {} examples", examples, data_.test->size())
+                        : ""));
+    if (report) guarded([&] { report->save(folder_.path()); });
+    record(line);
+  }
+
+  const Recipe& recipe_;
+  const RunOptions& options_;
+  const RunFolder& folder_;
+  const Splits& data_;
+  std::unique_ptr<Objective> objective_;
+  std::optional<RunRecords> records_;
+};
+
+RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
+  auto folder = options.folder.empty() ? RunFolder::create(options.out, recipe.name)
+                                       : RunFolder::create_at(options.folder);
+  write_file_atomically(folder.recipe(), to_yaml(recipe));
+  if (options.write_reports)
+    write_file_atomically(folder.path() / "model_summary.txt",
+                          summary_text(recipe.model.name(), summarise(recipe.model)));
+  return folder;
+}
+
+RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
+  open_device(options.device);
+  recipe.data = resolved(recipe.data);
+  const auto say = [&](const std::string& text) {
+    if (options.on_message) options.on_message(text);
+  };
+  const auto begun_with = stored ? read_run_position(*stored).threads : 0;
+  int64_t threads = at::get_num_threads();
+  if (options.threads)
+    threads = set_up_runtime(*options.threads == 0 ? begun_with : *options.threads);
+  if (stored && threads != begun_with)
+    say("note: the run began with another number of threads, so its bits may differ");
+  if (recipe.train.precision == Precision::BFloat16 && !has_fast_bfloat16(options.device))
+    say("note: this device has no bf16 instructions, so bf16 will be slower than fp32");
+  Splits opened;
+  if (options.data == nullptr) opened = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
+  const auto& data = options.data == nullptr ? opened : *options.data;
+  auto model = options.model ? options.model : build_for_training(recipe, data);
+  const auto folder = stored ? *stored : make_run_folder(recipe, options);
+  return Run(recipe, options, folder, data).run(std::move(model), stored.has_value(), threads);
+}
+
+}  // namespace
+
+RunOutcome run_recipe(const Recipe& recipe, const RunOptions& options) {
+  return run(recipe, options, std::nullopt);
+}
+
+RunOutcome resume_run(const fs::path& folder, const RunOptions& options) {
+  const auto stored = RunFolder::open(folder);
+  return run(read_recipe(stored.recipe().string(), {}), options, stored);
+}
+
+}  // namespace vitrine

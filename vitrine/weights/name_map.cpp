@@ -1,0 +1,309 @@
+#include "vitrine/weights/name_map.h"
+
+#include <fnmatch.h>
+#include <torch/torch.h>
+
+#include <charconv>
+#include <numeric>
+#include <set>
+
+#include "vitrine/core/error.h"
+#include "vitrine/weights/shape_text.h"
+#include "vitrine/weights/steps.h"
+
+namespace vitrine {
+namespace {
+
+constexpr const char* kBlock = "{i}";
+constexpr int64_t kMostBlocks = 4096;
+
+bool matches(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), /*flags=*/0) == 0;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+NameRow replaced(NameRow row, const std::string& what, const std::string& theirs,
+                 const std::string& ours) {
+  for (auto& name : row.theirs) name = replaced(name, what, theirs);
+  for (auto& name : row.ours) name = replaced(name, what, ours);
+  return row;
+}
+
+/// The row once for each value of the placeholders in it.
+std::vector<NameRow> without_placeholders(const NameRow& row,
+                                          const std::vector<Placeholder>& placeholders) {
+  for (const auto& placeholder : placeholders) {
+    if (row.ours[0].find(placeholder.name) == std::string::npos) continue;
+    std::vector<NameRow> rows;
+    for (const auto& [theirs, ours] : placeholder.values)
+      for (const auto& more :
+           without_placeholders(replaced(row, placeholder.name, theirs, ours), placeholders))
+        rows.push_back(more);
+    return rows;
+  }
+  return {row};
+}
+
+/// Every row of a model of so many blocks; rows outside the blocks first.
+std::vector<NameRow> expanded(const NameMap& map, int64_t blocks) {
+  std::vector<NameRow> outside, inside, rows;
+  for (const auto& row : map.rows)
+    for (const auto& plain : without_placeholders(row, map.placeholders))
+      (plain.ours[0].find(kBlock) == std::string::npos ? outside : inside).push_back(plain);
+  rows = outside;
+  for (int64_t block = 0; block < blocks; ++block)
+    for (const auto& row : inside)
+      rows.push_back(replaced(row, kBlock, std::to_string(block), std::to_string(block)));
+  return rows;
+}
+
+/// What stands before the number of a block.
+std::string block_stem(const NameMap& map, bool theirs) {
+  for (const auto& row : map.rows) {
+    const auto& name = theirs ? row.theirs[0] : row.ours[0];
+    if (const auto at = name.find(kBlock); at != name.npos) return name.substr(0, at);
+  }
+  return "";
+}
+
+/// How many blocks, numbered from 0 without a gap, have tensors of these names.
+int64_t count_blocks(const NamedTensors& tensors, const std::string& stem) {
+  std::set<int64_t> numbers;
+  for (const auto& [name, tensor] : tensors) {
+    int64_t number = 0;
+    if (!stem.empty() && name.starts_with(stem) &&
+        std::from_chars(name.data() + stem.size(), name.data() + name.size(), number).ec ==
+            std::errc())
+      numbers.insert(number);
+  }
+  int64_t blocks = 0;
+  while (numbers.contains(blocks)) ++blocks;
+  return blocks;
+}
+
+/// The first prefix with which the file has the signature; null if there is none.
+const std::string* find_prefix(const NameMap& map, const TensorFile& file) {
+  for (const auto& prefix : map.prefixes) {
+    const bool fits =
+        std::all_of(map.signature.begin(), map.signature.end(), [&](const std::string& pattern) {
+          return std::any_of(file.tensors.begin(), file.tensors.end(), [&](const auto& tensor) {
+            return matches(prefix + pattern, tensor.first);
+          });
+        });
+    if (fits) return &prefix;
+  }
+  return nullptr;
+}
+
+/// The first of many names.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + std::min(kShown, names.size()));
+  const auto more = names.size() - first.size();
+  return fmt::format("'{}'{}", fmt::join(first, "', '"),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+std::string detail_of(const NameRow& row) {
+  std::vector<std::string> parts;
+  for (const auto step : row.steps)
+    if (*step_name(step) != '\0') parts.push_back(step_name(step));
+  if (row.theirs.size() > 1) parts.push_back(fmt::format("one of {} stacked", row.theirs.size()));
+  if (row.ours.size() > 1) parts.push_back(fmt::format("split into {}", row.ours.size()));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The rows of `count` matrices that a weight stacks: as the model says, else equal ones.
+std::vector<int64_t> part_rows(const WeightShape& weight, size_t count) {
+  if (weight.stacked.size() == count) return weight.stacked;
+  const auto parts = static_cast<int64_t>(count);
+  check(!weight.shape.empty() && weight.shape[0] % parts == 0,
+        "weights: '{}' of {} cannot be made of {} equal parts", weight.name,
+        shape_text(weight.shape), parts);
+  return std::vector<int64_t>(count, weight.shape[0] / parts);
+}
+
+using WeightsByName = std::map<std::string, const WeightShape*>;
+
+WeightsByName by_name(const std::vector<WeightShape>& weights) {
+  WeightsByName result;
+  for (const auto& weight : weights) result[weight.name] = &weight;
+  return result;
+}
+
+/// The shapes that the row's tensors of theirs must have once the steps are done, one by one.
+std::vector<std::vector<int64_t>> wanted_shapes(const NameRow& row, const WeightsByName& weights,
+                                                const std::string& origin) {
+  std::vector<const WeightShape*> ours;
+  for (const auto& name : row.ours) {
+    const auto found = weights.find(name);
+    check(
+        found != weights.end(),
+        "import: {}: the model has no weight '{}' for '{}'; leave out the setting that removed it",
+        origin, name, row.theirs[0]);
+    ours.push_back(found->second);
+  }
+  if (row.theirs.size() == 1) {
+    auto shape = ours[0]->shape;
+    for (size_t i = 1; i < ours.size(); ++i) shape[0] += ours[i]->shape[0];
+    return {shape};
+  }
+  std::vector<std::vector<int64_t>> shapes;
+  for (const int64_t rows : part_rows(*ours[0], row.theirs.size())) {
+    shapes.push_back(ours[0]->shape);
+    shapes.back()[0] = rows;
+  }
+  return shapes;
+}
+
+}  // namespace
+
+bool recognises(const NameMap& map, const TensorFile& file) {
+  return find_prefix(map, file) != nullptr;
+}
+
+MappedFile::MappedFile(const NameMap& map, const TensorFile& file, std::string origin)
+    : map_(map), origin_(std::move(origin)), index_(file.tensors.begin(), file.tensors.end()) {
+  const auto* prefix = find_prefix(map, file);
+  check(prefix != nullptr, "import: {} holds no '{}'; it is not {}", origin_,
+        fmt::join(map.signature, "' and '"), map.source);
+  prefix_ = *prefix;
+  blocks_ = count_blocks(file.tensors, prefix_ + block_stem(map, /*theirs=*/true));
+  check(blocks_ <= kMostBlocks, "import: {} holds {} blocks; no model has more than {}", origin_,
+        blocks_, kMostBlocks);
+  rows_ = expanded(map, blocks_);
+  for (auto& row : rows_)
+    for (auto& name : row.theirs) name = prefix_ + name;
+  check_names();
+}
+
+void MappedFile::check_names() {
+  std::map<std::string, std::vector<TensorNote>> notes;
+  const auto skip = [&](const std::string& name, const std::string& reason) {
+    notes[name] = {{.theirs = name, .ours = "", .fate = Fate::Skipped, .detail = reason}};
+  };
+  for (const auto& [name, tensor] : index_) {
+    if (!name.starts_with(map_.scope)) skip(name, "outside of '" + map_.scope + "'");
+    for (const auto& row : map_.skips)
+      if (matches(row.pattern, name)) skip(name, row.reason);
+  }
+  std::vector<std::string> missing, unknown;
+  for (const auto& row : rows_)
+    for (const auto& name : row.theirs) {
+      const auto better = map_.preferred ? map_.preferred(name) : name;
+      if (!has(name) && !has(better)) missing.push_back(name);
+      if (better != name && has(name) && has(better))
+        skip(name, "'" + better + "' is taken instead");
+      const auto& taken = has(better) ? better : name;
+      const auto detail = detail_of(row);
+      for (const auto& ours : row.ours)
+        notes[taken].push_back({.theirs = taken,
+                                .ours = ours,
+                                .fate = detail.empty() ? Fate::Loaded : Fate::Converted,
+                                .detail = detail});
+    }
+  for (const auto& [name, tensor] : index_) {
+    const auto& known = notes[name];
+    account_.notes.insert(account_.notes.end(), known.begin(), known.end());
+    if (known.empty()) unknown.push_back(name);
+  }
+  check(missing.empty(), "import: {} lacks {}; is the file complete?", origin_, listed(missing));
+  check(unknown.empty(), "import: {} holds {}, which the model has no place for", origin_,
+        listed(unknown));
+}
+
+const torch::Tensor& MappedFile::stored(const std::string& theirs) const {
+  const auto better = map_.preferred ? index_.find(map_.preferred(theirs)) : index_.end();
+  return better != index_.end() ? better->second : index_.at(theirs);
+}
+
+int64_t MappedFile::their_size(const std::string& theirs, int64_t dimension) const {
+  const auto& tensor = stored(prefix_ + theirs);
+  check(tensor.dim() >= 2, "import: {}: '{}' is {}, expected a matrix", origin_, theirs,
+        shape_text(tensor));
+  return tensor.size(dimension);
+}
+
+std::vector<int64_t> MappedFile::our_shape(const std::string& ours, int64_t dimensions) const {
+  const auto row = std::find_if(rows_.begin(), rows_.end(),
+                                [&](const NameRow& r) { return r.ours == Names(ours); });
+  TORCH_INTERNAL_ASSERT(row != rows_.end(), "no row for ", ours);
+  std::vector<int64_t> shape;
+  for (const auto& name : row->theirs) {
+    const auto part = with_steps(row->steps, stored(name), /*wanted=*/{});
+    check(part.defined() && part.dim() == dimensions,
+          "import: {}: '{}' is {}, which cannot be '{}' of {} dimensions", origin_, name,
+          shape_text(stored(name)), ours, dimensions);
+    if (shape.empty())
+      shape = part.sizes().vec();
+    else
+      shape[0] += part.size(0);
+  }
+  return shape;
+}
+
+torch::Tensor MappedFile::part_of(const NameRow& row, size_t part,
+                                  const std::vector<int64_t>& wanted) const {
+  const auto& name = row.theirs[part];
+  const auto& tensor = stored(name);
+  const auto converted = with_steps(row.steps, tensor, wanted);
+  const bool fits = converted.defined() && (has_step(row.steps, Step::Positions)
+                                                ? converted.dim() == 3 && wanted.size() == 3 &&
+                                                      converted.size(2) == wanted[2]
+                                                : converted.sizes() == at::IntArrayRef(wanted));
+  check(fits, "import: {}: '{}' is {}, the other weights ask for {}", origin_, name,
+        shape_text(tensor), shape_text(their_shape(row.steps, tensor, wanted)));
+  return converted;
+}
+
+TensorFile MappedFile::converted(const std::vector<WeightShape>& weights) const {
+  const auto known = by_name(weights);
+  TensorFile result;
+  for (const auto& row : rows_) {
+    const auto wanted = wanted_shapes(row, known, origin_);
+    std::vector<torch::Tensor> parts;
+    for (size_t part = 0; part < row.theirs.size(); ++part)
+      parts.push_back(part_of(row, part, wanted[part]));
+    const auto whole = parts.size() > 1 ? torch::cat(parts) : parts[0];
+    int64_t begin = 0;
+    for (const auto& name : row.ours) {
+      const auto rows = row.ours.size() > 1 ? known.at(name)->shape[0] : 0;
+      result.tensors.emplace_back(name, rows > 0 ? whole.narrow(0, begin, rows) : whole);
+      begin += rows;
+    }
+  }
+  return result;
+}
+
+NamedTensors exported(const NameMap& map, const NamedTensors& ours,
+                      const std::vector<WeightShape>& weights, int64_t heads) {
+  const auto known = by_name(weights);
+  std::map<std::string, torch::Tensor> values(ours.begin(), ours.end());
+  NamedTensors result;
+  for (const auto& row : expanded(map, count_blocks(ours, block_stem(map, /*theirs=*/false)))) {
+    std::vector<torch::Tensor> parts;
+    for (const auto& name : row.ours) {
+      const auto found = values.find(name);
+      check(found != values.end() && known.contains(name),
+            "export: the model has no weight '{}', so it cannot become {}", name, map.source);
+      parts.push_back(found->second);
+    }
+    const auto whole = parts.size() > 1 ? torch::cat(parts) : parts[0];
+    if (row.theirs.size() > 1)
+      parts = whole.split_with_sizes(part_rows(*known.at(row.ours[0]), row.theirs.size()));
+    else
+      parts = {whole};
+    for (size_t i = 0; i < parts.size(); ++i)
+      result.emplace_back(map.prefixes[0] + row.theirs[i],
+                          without_steps(row.steps, parts[i], heads).contiguous());
+  }
+  return result;
+}
+
+}  // namespace vitrine

@@ -1,0 +1,22 @@
+#pragma once
+
+// The sources of published weights, family by family.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vitrine/weights/importers.h"
+
+namespace vitrine {
+
+using NamedImporter = std::pair<std::string, Importer>;
+
+/// ViT with a class token: timm (PyTorch image models), DeiT; Hugging Face's transformers.
+std::vector<NamedImporter> vit_importers();
+
+/// The Sparse Transformers that OpenAI has published (with "Distribution Augmentation for
+/// Generative Modeling", Jun et al. 2020).
+std::vector<NamedImporter> openai_sparse_importers();
+
+}  // namespace vitrine
