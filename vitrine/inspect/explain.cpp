@@ -6,6 +6,7 @@
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/inspect/rollout.h"
+#include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/weights/checkpoint.h"
 
