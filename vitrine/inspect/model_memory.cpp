@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "vitrine/core/error.h"
-#include "vitrine/inspect/shapes_only.h"
+#include "vitrine/models/shapes_only.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/registry.h"
 
