@@ -10,6 +10,7 @@
 #include "vitrine/train/objective.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/run_folder.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::labs {
 
