@@ -60,7 +60,7 @@ std::vector<Row> glossary() {
     const auto cells = split(line, '|');
     EXPECT_EQ(cells.size(), 6u) << line;
     if (cells.size() != 6) continue;
-    Row row{.english = trimmed(cells[1]), .korean = trimmed(cells[2])};
+    Row row{trimmed(cells[1]), trimmed(cells[2]), {}};
     const auto marked = split(cells[4], '`');
     EXPECT_EQ(marked.size() % 2, 1u) << line;
     for (size_t i = 1; i < marked.size(); i += 2) row.forbidden.push_back(marked[i]);
