@@ -13,7 +13,7 @@ namespace {
 /// The loss on new waves after some steps over waves, and that of answering 0.
 std::pair<double, double> loss_after(Model& model, int steps) {
   const auto data = waves({.train = 32 * steps, .validation = 1, .test = 256}, /*seed=*/1);
-  const NextValue objective;
+  const auto objective = make_objective(data, /*label_smoothing=*/0);
   Optimizer optimizer({.weight_decay = 0}, model.parameter_info());
   const auto rows = [](int64_t first, int64_t count) {
     std::vector<int64_t> indices(count);
@@ -22,13 +22,13 @@ std::pair<double, double> loss_after(Model& model, int steps) {
   };
   for (int step = 0; step < steps; ++step) {
     const auto batch = data.train->load(rows(32 * step, 32), 0);
-    objective.loss(model.forward(batch.inputs), batch.targets).backward();
+    objective->loss(model, batch).loss.backward();
     optimizer.step(/*lr=*/3e-3, /*gradient_scale=*/1);
     optimizer.zero_gradients();
   }
   const torch::NoGradGuard no_grad;
   const auto test = data.test->load(rows(0, 256), -1);
-  return {objective.loss(model.forward(test.inputs), test.targets).item<double>(),
+  return {objective->loss(model, test).loss.item<double>(),
           test.targets.square().mean().item<double>()};
 }
 

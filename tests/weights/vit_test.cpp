@@ -75,9 +75,10 @@ TEST_P(VitNames, AccountsForEveryTensor) {
 
 TEST_P(VitNames, PreprocessAndClassesComeAlong) {
   const auto info = imported().checkpoint.info;
-  EXPECT_EQ(info.preprocess.image, 16);
-  EXPECT_GT(info.preprocess.resize, 16);
-  EXPECT_EQ(info.preprocess.mean, std::vector<double>({0.5, 0.5, 0.5}));
+  ASSERT_TRUE(info.preprocess.has_value());
+  EXPECT_EQ(info.preprocess->image, 16);
+  EXPECT_GT(info.preprocess->resize, 16);
+  EXPECT_EQ(info.preprocess->mean, std::vector<double>({0.5, 0.5, 0.5}));
   EXPECT_EQ(info.classes.size(), 5);
   EXPECT_EQ(info.classes[4], "class 4");
 }
@@ -86,7 +87,7 @@ TEST_P(VitNames, AnotherImageInterpolatesThePositions) {
   const auto larger = imported({"image=32"});
   EXPECT_EQ(larger.account.count(Fate::Resized), 1);
   EXPECT_TRUE(test::contains(larger.account.lines(), "1x17x64 -> 1x65x64, bicubic"));
-  EXPECT_EQ(larger.checkpoint.info.preprocess.image, 32);
+  EXPECT_EQ(larger.checkpoint.info.preprocess->image, 32);
   EXPECT_EQ(larger.checkpoint.model->position_table().size(1), 65);
   EXPECT_TRUE(larger.checkpoint.model->position_table().select(1, 0).equal(
       model->position_table().select(1, 0)));
