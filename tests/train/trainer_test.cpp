@@ -168,9 +168,11 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
 TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
   const auto message = test::error_of([] {
     Recipe recipe;
-    recipe.model.choose("resnet18");
-    recipe.train.recompute = true;
-    build_for_training(recipe, {});
+    Settings::from_text(
+        "{model: {name: resnet18}, data: {dataset: synthetic, batch: 8}, train: {recompute: true}}",
+        "test")
+        .read_into(recipe);
+    build_for_training(recipe, open_data(resolved(recipe.data), /*seed=*/1));
   });
   EXPECT_TRUE(test::contains(message, "resnet18 has no blocks"));
 }
