@@ -6,6 +6,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/data/tensor_batches.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/run_result.h"
@@ -171,9 +172,11 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
 TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
   const auto message = test::error_of([] {
     Recipe recipe;
-    recipe.model.choose("resnet18");
-    recipe.train.recompute = true;
-    build_for_training(recipe, {});
+    Settings::from_text(
+        "{model: {name: resnet18}, data: {dataset: synthetic, batch: 8}, train: {recompute: true}}",
+        "test")
+        .read_into(recipe);
+    build_for_training(recipe, open_data(resolved(recipe.data), /*seed=*/1));
   });
   EXPECT_TRUE(test::contains(message, "resnet18 has no blocks"));
 }
@@ -268,8 +271,8 @@ TEST_F(Training, TheCommandTrainsANetworkThatTellsTheNextWord) {
   const auto scored = test::run_command({"eval", run.string(), "--split", "validation"});
   EXPECT_EQ(scored.code, 0) << scored.err;
   EXPECT_TRUE(test::contains(scored.out, "perplexity  "));
-  EXPECT_TRUE(test::contains(test::run_command({"data", "info", "sentences"}).err,
-                             "does not consist of pictures"));
+  EXPECT_TRUE(
+      test::contains(test::run_command({"data", "info", "sentences"}).err, "does not consist of"));
 }
 
 TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
@@ -289,19 +292,28 @@ TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: word_transformer, vocabulary: 50}, data: {dataset: sentences}}"),
       "the model knows 50 tokens, the data has 419; set model.vocabulary=419"));
-  write_file_atomically(folder_ / "text", std::string(500, 'a') + std::string(500, 'b'));
-  const auto bytes = (folder_ / "text").string();
-  EXPECT_TRUE(test::contains(message_of("{model: {name: word_transformer}, data: {dataset: bytes, "
-                                        "folder: " +
-                                        bytes + ", length: 16}}"),
-                             "the model knows 419 tokens, the data has 256"));
-  EXPECT_TRUE(test::contains(message_of("{model: {name: word_transformer, vocabulary: 256}, data: "
-                                        "{dataset: bytes, folder: " +
-                                        bytes + ", length: 16}}"),
-                             "the data asks for the token itself"));
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: wave_rnn}, data: {dataset: sentences}}"),
       "wave_rnn does not answer what data set 'sentences' asks; choose word_transformer"));
+}
+
+TEST_F(Training, RefusesTokensThatAreNotThoseOfTheModel) {
+  Splits bytes{.task = Task::NextToken, .vocabulary = kByteValues};
+  const auto tokens = torch::randint(kByteValues, {4, 12}, torch::kLong);
+  bytes.train = std::make_unique<TensorBatches>(tokens, tokens);
+  Recipe recipe;
+  recipe.data.batch = 2;
+  const auto message_of = [&](const std::string& model) {
+    recipe.model = read_model(model, {}, "test");
+    return test::error_of([&] { build_for_training(recipe, bytes); });
+  };
+  EXPECT_TRUE(test::contains(message_of("name: word_transformer"),
+                             "the model knows 419 tokens, the data has 256"));
+  EXPECT_TRUE(test::contains(message_of("{name: word_transformer, vocabulary: 256}"),
+                             "the data asks for the token itself"));
+  recipe.model =
+      read_model("{name: sparse_c10_tiny, rows: 2, columns: 2, pattern: {stride: 6}}", {}, "test");
+  EXPECT_NO_THROW(build_for_training(recipe, bytes));
 }
 
 TEST_F(Training, ABadRecipeLeavesNothingBehind) {
@@ -309,7 +321,9 @@ TEST_F(Training, ABadRecipeLeavesNothingBehind) {
   const auto outcome = test::run_command({"train", folder_ / "bad.yaml", "--out", folder_ / "out"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(test::contains(outcome.err, "unknown key 'train.epohcs'; did you mean 'epochs'?"));
-  EXPECT_TRUE(test::contains(outcome.err, "bad.yaml:17"));
+  const auto good = test::small_recipe();
+  const auto line = std::count(good.begin(), good.end(), '\n') + 1;
+  EXPECT_TRUE(test::contains(outcome.err, fmt::format("bad.yaml:{}", line)));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
