@@ -86,7 +86,7 @@ TEST_F(Explain, ReadsATokensShareInThePoolOfACct) {
   const auto image = ramp();
   const auto e = explain(cct, image);
   AttentionCapture again;
-  cct.model->forward(preprocess(image, cct.info.preprocess).unsqueeze(0));
+  cct.model->forward(preprocess(image, *cct.info.preprocess).unsqueeze(0));
   const auto expected = attention_rollout(again.layers, again.readout).to(torch::kDouble).flatten();
   EXPECT_TRUE(torch::allclose(torch::tensor(e.rollout.values, torch::kDouble), expected, 1e-4, 1e-6));
 }

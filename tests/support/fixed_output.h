@@ -9,7 +9,8 @@ namespace vitrine::test {
 class FixedOutput : public Model {
  public:
   explicit FixedOutput(torch::Tensor output) : output_(std::move(output)) {}
-  torch::Tensor forward(const torch::Tensor&) override { return output_; }
+  torch::Tensor features(const torch::Tensor&) override { return output_; }
+  torch::Tensor logits(const torch::Tensor& features) override { return features; }
   torch::Tensor example_input(int64_t batch) const override { return torch::zeros({batch}); }
 
  private:
