@@ -8,9 +8,9 @@
 #include "tests/support/shake.h"
 #include "tests/support/small_model.h"
 #include "tests/support/temporary_folder.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/vit.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -82,7 +82,7 @@ TEST_P(Contract, ACheckpointWithANewHeadLoadsAgain) {
   model->eval();
   Settings::from_text("classes: 7", "test").read_into(choice);
   const auto path = folder / "m.safetensors";
-  save_checkpoint(path, *model, {.model = choice});
+  save_checkpoint(path, *model, {.model = choice, .preprocess = Preprocess{}});
   const auto x = model->example_input(2);
   EXPECT_TRUE(load_checkpoint(path).model->forward(x).equal(model->forward(x)));
 }

@@ -71,7 +71,9 @@ TEST_P(EveryModel, SavesAndLoadsAsItself) {
   const auto model = choice.build();
   model->eval();
   const auto path = folder / "m.safetensors";
-  save_checkpoint(path, *model, {.model = choice, .classes = {"a", "b", "c", "d", "e"}});
+  save_checkpoint(
+      path, *model,
+      {.model = choice, .preprocess = Preprocess{}, .classes = {"a", "b", "c", "d", "e"}});
   const auto loaded = load_checkpoint(path);
   const auto x = model->example_input(2);
   EXPECT_TRUE(loaded.model->forward(x).equal(model->forward(x)));
@@ -144,7 +146,7 @@ TEST(Vit, EveryKindOfAttentionSavesAndLoadsAsItself) {
     const auto model = choice.build();
     model->eval();
     const auto path = folder / fmt::format("{}.safetensors", kind);
-    save_checkpoint(path, *model, {.model = choice});
+    save_checkpoint(path, *model, {.model = choice, .preprocess = Preprocess{}});
     const auto x = model->example_input(2);
     EXPECT_TRUE(load_checkpoint(path).model->forward(x).equal(model->forward(x))) << kind;
   }
