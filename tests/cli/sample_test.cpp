@@ -6,6 +6,7 @@
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "vitrine/core/files.h"
 #include "vitrine/data/sentences.h"
 
 namespace vitrine {

@@ -212,10 +212,10 @@ TEST(Sample, ContinuesASentenceOfAWordModel) {
 TEST(Sample, NamesAModelThatCannotGenerate) {
   const test::TemporaryFolder folder;
   const auto path = (folder / "m.safetensors").string();
-  save_shaken(path, "{name: cct_2_3x2, depth: 1}", {"a", "b"});
+  save_shaken(path, "{name: wave_rnn}");
   const auto outcome = test::run_command({"sample", path});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_TRUE(test::contains(outcome.err, "cct_2_3x2 of '" + path + "' does not predict"));
+  EXPECT_TRUE(test::contains(outcome.err, "wave_rnn of '" + path + "' does not predict"));
   EXPECT_TRUE(test::contains(outcome.err, "choose word_transformer or a model whose name begins"));
 }
 
