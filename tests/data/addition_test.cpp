@@ -59,9 +59,9 @@ TEST(Addition, HeldOutPairsAreNeverTrainedOn) {
   EXPECT_NE(pairs(*open_data(held_out_config(0.3), 2).validation), held_out);
 }
 
-TEST(Addition, IsRefusedWherePicturesAreWanted) {
+TEST(Addition, IsRefusedWhereImagesAreWanted) {
   const auto message = test::error_of([] { open_parts(held_out_config(0), 1); });
-  EXPECT_TRUE(test::contains(message, "data: 'addition' does not consist of pictures"));
+  EXPECT_TRUE(test::contains(message, "data: 'addition' does not consist of images"));
 }
 
 }  // namespace vitrine

@@ -4,23 +4,24 @@
 #include <unistd.h>
 
 #include "vitrine/core/error.h"
-#include "vitrine/models/shapes_only.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/registry.h"
+#include "vitrine/models/shapes_only.h"
 
 namespace vitrine {
 namespace {
 
-/// In double: the product of such sizes may be more than an integer holds.
+/// Nothing allocated; torch refuses a single tensor of more bytes than an integer can count.
 double weight_bytes(const ModelChoice& choice) {
   const ShapesOnly shapes_only;
-  double bytes = 0;
-  for (const auto& weight : choice.build()->parameters()) {
-    auto size = static_cast<double>(weight.element_size());
-    for (const auto length : weight.sizes()) size *= static_cast<double>(length);
-    bytes += size;
+  try {
+    double bytes = 0;
+    for (const auto& weight : choice.build()->parameters())
+      bytes += static_cast<double>(weight.nbytes());
+    return bytes;
+  } catch (const c10::Error&) {
+    fail("model: a weight of {} has more than 2^63 bytes; choose a smaller one", choice.name());
   }
-  return bytes;
 }
 
 double machine_bytes() {
