@@ -17,10 +17,10 @@ constexpr std::array kTexts{
     "docs/labs.md",
     "vitrine/labs/text/en.yaml",
     "vitrine/labs/text/ko.yaml",
-    "vitrine/studies/addition/report_text_en.cpp",
-    "vitrine/studies/addition/report_text_ko.cpp",
-    "vitrine/studies/addition/text_en.cpp",
-    "vitrine/studies/addition/text_ko.cpp",
+    "vitrine/studies/addition/text/en.yaml",
+    "vitrine/studies/addition/text/ko.yaml",
+    "vitrine/studies/sparse/text/en.yaml",
+    "vitrine/studies/sparse/text/ko.yaml",
 };
 
 /// Texts with old words in them. A file moves to `kTexts` once

@@ -6,7 +6,7 @@
 
 #include "tests/support/errors.h"
 
-namespace vitrine {
+namespace vitrine::addition {
 namespace {
 
 AdditionAnswers perfect() {
@@ -27,27 +27,27 @@ AdditionAnswers without_carry() {
 
 }  // namespace
 
-TEST(AdditionAnswers, WithoutErrorsHaveNoDeviation) {
+TEST(AdditionAnswers, OfAPerfectNetworkHaveNoError) {
   const auto answers = perfect();
   EXPECT_EQ(right_answers(answers), 10000);
-  EXPECT_EQ(deviation_spread(answers).mean, 0);
-  EXPECT_EQ(deviation_spread(answers).std, 0);
-  EXPECT_TRUE(top_deviations({answers}, 5).empty());
+  EXPECT_EQ(error_stats(answers).mean, 0);
+  EXPECT_EQ(error_stats(answers).std, 0);
+  EXPECT_TRUE(top_errors({answers}, 5).empty());
   for (const double accuracy : accuracy_by_carries(answers)) EXPECT_EQ(accuracy, 1);
   for (const double accuracy : accuracy_by_digit(answers)) EXPECT_EQ(accuracy, 1);
 }
 
-TEST(AdditionAnswers, DeviationIsPredictedMinusTrueSum) {
+TEST(AdditionAnswers, ErrorIsPredictedMinusTrueSum) {
   auto answers = perfect();
   answers.sums[pair_of(57, 68)] = 115;
   answers.sums[pair_of(1, 2)] = 5;
-  const auto all = deviations(answers);
+  const auto all = errors(answers);
   EXPECT_EQ(all[pair_of(57, 68)], -10);
   EXPECT_EQ(all[pair_of(1, 2)], 2);
   EXPECT_EQ(all[pair_of(2, 1)], 0);
   EXPECT_EQ(right_answers(answers), 9998);
-  EXPECT_NEAR(deviation_spread(answers).mean, -8 / 1e4, 1e-12);
-  EXPECT_NEAR(deviation_spread(answers).std, std::sqrt(104 / 1e4 - 64 / 1e8), 1e-12);
+  EXPECT_NEAR(error_stats(answers).mean, -8 / 1e4, 1e-12);
+  EXPECT_NEAR(error_stats(answers).std, std::sqrt(104 / 1e4 - 64 / 1e8), 1e-12);
 }
 
 TEST(AdditionAnswers, CountCarriesFromUnitsAndFromTens) {
@@ -62,11 +62,11 @@ TEST(AdditionAnswers, CountCarriesFromUnitsAndFromTens) {
 
 TEST(AdditionAnswers, ALostCarryShowsAsMinusTen) {
   const auto answers = without_carry();
-  const auto top = top_deviations({answers}, 5);
+  const auto top = top_errors({answers}, 5);
   ASSERT_EQ(top.size(), 1);
   EXPECT_EQ(top[0].value, -10);
   EXPECT_EQ(top[0].count, 4500);  // 45 of 100 pairs of units make 10 or more
-  EXPECT_EQ(top[0].share, 1);
+  EXPECT_EQ(top[0].fraction, 1);
   const auto by_carries = accuracy_by_carries(answers);
   EXPECT_EQ(by_carries[0], 1);
   EXPECT_LT(by_carries[1], 1);
@@ -84,38 +84,29 @@ TEST(AdditionAnswers, AWrongAnswerMayHaveSeveralWrongDigits) {
   EXPECT_EQ(by_digit[2], 1);
 }
 
-TEST(AdditionAnswers, TopDeviationsComeByCountOverAllRuns) {
+TEST(AdditionAnswers, TopErrorsComeByCountOverAllRuns) {
   auto one = perfect(), other = perfect();
   for (int pair = 0; pair < 30; ++pair) one.sums[pair] += 90;
   for (int pair = 0; pair < 20; ++pair) other.sums[pair] += 10;
   for (int pair = 20; pair < 40; ++pair) one.sums[pair] = true_sum(pair) + 10;
-  const auto top = top_deviations({one, other}, 2);
+  const auto top = top_errors({one, other}, 2);
   ASSERT_EQ(top.size(), 2);
   EXPECT_EQ(top[0].value, 10);
   EXPECT_EQ(top[0].count, 40);
-  EXPECT_NEAR(top[0].share, 40.0 / 60, 1e-12);
+  EXPECT_NEAR(top[0].fraction, 40.0 / 60, 1e-12);
   EXPECT_EQ(top[1].value, 90);
   EXPECT_EQ(top[1].count, 20);
-  EXPECT_EQ(top_deviations({one, other}, 1).size(), 1);
-}
-
-TEST(AdditionAnswers, AreScoredOverSomePairsOnly) {
-  auto answers = perfect();
-  answers.sums[pair_of(3, 4)] = 8;
-  EXPECT_EQ(accuracy_over(answers, {pair_of(3, 4), pair_of(4, 3)}), 0.5);
-  EXPECT_EQ(accuracy_over(answers, {pair_of(4, 3)}), 1);
-  EXPECT_TRUE(test::contains(test::error_of([&] { accuracy_over(answers, {}); }), "no pairs"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { accuracy_over(answers, {10000}); }), "10000"));
+  EXPECT_EQ(top_errors({one, other}, 1).size(), 1);
 }
 
 TEST(AdditionAnswers, RefuseWhatIsNotOneSumPerPair) {
   auto answers = perfect();
   answers.sums[pair_of(12, 30)] = 1000;
-  EXPECT_TRUE(test::contains(test::error_of([&] { deviations(answers); }),
+  EXPECT_TRUE(test::contains(test::error_of([&] { errors(answers); }),
                              "'perfect' answers 1000 to 12 + 30"));
   answers.sums.pop_back();
   EXPECT_TRUE(
-      test::contains(test::error_of([&] { deviations(answers); }), "9999 sums for 10000 pairs"));
+      test::contains(test::error_of([&] { errors(answers); }), "9999 sums for 10000 pairs"));
 }
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

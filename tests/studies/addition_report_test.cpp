@@ -6,11 +6,10 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
-#include "vitrine/studies/addition/findings.h"
-#include "vitrine/studies/addition/tables.h"
+#include "tests/support/translations.h"
 #include "vitrine/train/metrics.h"
 
-namespace vitrine {
+namespace vitrine::addition {
 namespace {
 
 const std::set<std::string> kAllFigures = {"sweep1_cnn",
@@ -21,13 +20,13 @@ const std::set<std::string> kAllFigures = {"sweep1_cnn",
                                            "training_loss",
                                            "errors_cnn",
                                            "errors_transformer",
-                                           "deviations_box",
-                                           "deviations_top",
+                                           "errors_box",
+                                           "errors_top",
                                            "error_kinds",
                                            "low_rate_errors_cnn",
                                            "low_rate_errors_transformer",
-                                           "low_rate_deviations_box",
-                                           "low_rate_deviations_top",
+                                           "low_rate_errors_box",
+                                           "low_rate_errors_top",
                                            "low_rate_error_kinds",
                                            "held_out",
                                            "attention_pair",
@@ -82,7 +81,7 @@ SweepResult settings_sweep(const std::string& width_key) {
   return result;
 }
 
-TrainedAdder trained(int64_t seed, int lost, const fs::path& metrics) {
+TrainedNetwork trained(int64_t seed, int lost, const fs::path& metrics) {
   return {.seed = seed,
           .settings = {{kEmbedKey, "8"}, {kLearningRateKey, "6e-3"}},
           .answers = answers(lost),
@@ -111,7 +110,7 @@ AttentionStudy attention() {
   return study;
 }
 
-PerAdder<std::optional<SweepResult>> flipping_rates() {
+Sweeps flipping_rates() {
   return {sweep(kLearningRateKey, {{"1e-4", 0.4}, {"1e-2", 0.99}}),
           sweep(kLearningRateKey, {{"0.0001", 0.8}, {"0.01", 0.9}})};
 }
@@ -127,7 +126,7 @@ AdditionStudy whole_study(const fs::path& folder) {
   study.held_out = {sweep(kHeldOutKey, {{"0.1", 0.99}, {"0.5", 0.8}}),
                     sweep(kHeldOutKey, {{"0.1", 0.99}, {"0.5", 0.6}})};
   study.small = {sweep(kEmbedKey, {{"2", 0.97}}), sweep(kEmbedKey, {{"2", 0.95}})};
-  study.small.cnn->points[0].runs = {run(1, 1), run(2, 1)};
+  study.small.cnn.points[0].runs = {run(1, 1), run(2, 1)};
   study.attention = attention();
   return study;
 }
@@ -178,6 +177,17 @@ TEST(AdditionReport, OfAWholeStudyHoldsEveryFigureInBothLanguages) {
                              "9,990 | 10,000 |"));
   EXPECT_TRUE(test::contains(tables, "| 1 | -10 | 2,000 | 100.0 | -10 | 1,000 | 100.0 |"));
   EXPECT_TRUE(lacks(tables, "Not run yet"));
+  EXPECT_TRUE(test::contains(read_file(folder / "results.ko.md"), "| 시드별 정답 수 (10,000쌍) |"));
+}
+
+TEST(AdditionReport, IsWrittenInTheLanguagesAskedFor) {
+  test::TemporaryFolder folder;
+  write_addition_report({}, folder.path(), {"ko"});
+  EXPECT_TRUE(test::contains(read_file(folder / "report.ko.html"), "첫 번째 스윕(CNN)"));
+  EXPECT_FALSE(fs::exists(folder / "report.html"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { write_addition_report({}, folder.path(), {"fr"}); }),
+                     "language 'fr' is not known"));
 }
 
 TEST(AdditionReport, NamesWhatIsMissingAndInventsNothing) {
@@ -186,7 +196,7 @@ TEST(AdditionReport, NamesWhatIsMissingAndInventsNothing) {
   study.tuned.cnn = {trained(1, 0, folder / "no_such_metrics.jsonl")};
   write_addition_report(study, folder.path());
   EXPECT_EQ(names_in(folder / "figures", ".png"),
-            (std::set<std::string>{"errors_cnn", "deviations_box"}));
+            (std::set<std::string>{"errors_cnn", "errors_box"}));
   EXPECT_TRUE(test::contains(read_file(folder / "figures" / "errors_cnn.svg"),
                              "no wrong answer in 10,000 pairs"));
 
@@ -218,16 +228,16 @@ TEST(AdditionReport, DoesNotClaimAFlipThatTheDataDoesNotShow) {
 TEST(AdditionFindings, OnlyAClearLeadCounts) {
   const auto points = shared_points(flipping_rates(), kLearningRateKey);
   ASSERT_EQ(points.size(), 2);
-  EXPECT_EQ(points[0].lead, Lead::Transformer);
-  EXPECT_EQ(points[1].lead, Lead::Cnn);
+  EXPECT_EQ(points[0].lead, Architecture::Transformer);
+  EXPECT_EQ(points[1].lead, Architecture::Cnn);
   EXPECT_TRUE(winner_flips(points));
 
   auto close = flipping_rates();
-  close.transformer->points[1].runs = {run(1, 0.99), run(2, 0.985)};
-  EXPECT_EQ(shared_points(close, kLearningRateKey)[1].lead, Lead::Neither);
+  close.transformer.points[1].runs = {run(1, 0.99), run(2, 0.985)};
+  EXPECT_FALSE(shared_points(close, kLearningRateKey)[1].lead);
   EXPECT_FALSE(winner_flips(shared_points(close, kLearningRateKey)));
 
-  close.transformer->points[1].runs = {{.seed = 1, .error = "no memory"}};
+  close.transformer.points[1].runs = {{.seed = 1, .error = "no memory"}};
   EXPECT_EQ(shared_points(close, kLearningRateKey).size(), 1);
 }
 
@@ -258,9 +268,8 @@ TEST(AdditionFindings, SayWhichPointIsBestAndWhatASettingMoves) {
   EXPECT_EQ(counts.failed, 1);
 }
 
-TEST(AdditionTables, BecomeMarkdown) {
-  EXPECT_EQ(markdown({"Title", {"a", "b"}, {{"1", "2"}, {"3", ""}}}),
-            "### Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |  |\n");
+TEST(AdditionTexts, AreAlikeInEveryLanguage) {
+  test::expect_same_in_every_language(addition_texts());
 }
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

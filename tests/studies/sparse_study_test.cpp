@@ -6,11 +6,9 @@
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/translations.h"
 #include "vitrine/core/files.h"
-#include "vitrine/studies/sparse/curves.h"
-#include "vitrine/studies/sparse/growth.h"
 #include "vitrine/studies/sparse/measure.h"
-#include "vitrine/studies/sparse/report.h"
 #include "vitrine/studies/sparse/stored.h"
 
 namespace vitrine::sparse {
@@ -102,29 +100,29 @@ TEST(SparseGrowth, NeedsTwoKnownPoints) {
 TEST(SparseGrowth, MeetsTheMeasuredStepAndGrowsByItsLaws) {
   const auto step = small_step();
   const CostPart cost{.sparse = costs(1.5, 1), .dense = costs(2, 2)};
-  const auto rows = growth(step, cost, {1000, 1'000'000});
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_NEAR(rows[0].sparse.seconds, step.sparse.seconds, 1e-9);
-  EXPECT_NEAR(rows[0].sparse.bytes, static_cast<double>(step.sparse.peak_bytes), 1);
+  const auto [sparse, dense] = growth(step, cost, {1000, 1'000'000});
+  ASSERT_EQ(sparse.size(), 2u);
+  ASSERT_EQ(dense.size(), 2u);
+  EXPECT_NEAR(sparse[0].seconds, step.sparse.seconds, 1e-9);
+  EXPECT_NEAR(sparse[0].bytes, static_cast<double>(step.sparse.peak_bytes), 1);
   // Attention of 2 layers, 4 ms * n^p / 1000 each; the rest grows with n.
   const double attention = 1e-3 * 2 * 4e-3 * std::pow(1000, 1.5);
-  EXPECT_NEAR(rows[1].sparse.seconds, (1 - attention) * 1000 + attention * std::pow(1000, 1.5),
-              1e-6 * rows[1].sparse.seconds);
-  EXPECT_NEAR(rows[1].sparse.bytes - rows[0].sparse.bytes, 999e3 * (token_bytes(step.size) + 100),
-              1e4);
-  EXPECT_GT(rows[1].dense.bytes, 1e14);
+  EXPECT_NEAR(sparse[1].seconds, (1 - attention) * 1000 + attention * std::pow(1000, 1.5),
+              1e-6 * sparse[1].seconds);
+  EXPECT_NEAR(sparse[1].bytes - sparse[0].bytes, 999e3 * (token_bytes(step.size) + 100), 1e4);
+  EXPECT_GT(dense[1].bytes, 1e14);
 }
 
 TEST(SparseGrowth, IsEmptyWithoutMeasuredMemory) {
   auto step = small_step();
   step.sparse.peak_bytes = 0;
-  EXPECT_TRUE(growth(step, {.sparse = costs(1.5, 1), .dense = costs(2, 2)}, {1000}).empty());
+  EXPECT_TRUE(growth(step, {.sparse = costs(1.5, 1), .dense = costs(2, 2)}, {1000}).sparse.empty());
 }
 
 TEST(SparseGrowth, CountsBytesByHand) {
   const auto size = small_step().size;
   EXPECT_EQ(fixed_bytes(size), 16'000);
-  // 3 block inputs of 8, twice the 9 * 8 + 2 * 4 + 2 * 16 of a block, 3 * 256 scores.
+  // 3 block inputs of 8, twice the 9 * 8 + 2 * 4 + 2 * 16 of a block, 3 * 256 logits.
   EXPECT_EQ(token_bytes(size), 4 * (24 + 224 + 768));
   EXPECT_EQ(bytes_without_recompute(size, 10), 16'000 + 10 * (4 * 1016 + 4 * 2 * 112));
 }
@@ -139,11 +137,11 @@ TEST(SparseCost, StridesFollowTheSquareRoot) {
 TEST(SparseStored, PartsComeBackAsTheyWere) {
   const test::TemporaryFolder folder;
   auto step = small_step();
-  step.all_kept = StepCost{"strided", false, 0.5, 70'000'000};
+  step.all_kept = {"strided", false, 0.5, 70'000'000};
   write_part(folder / "step.json", step);
   const auto back = read_part<StepPart>(folder / "step.json");
-  ASSERT_TRUE(back && back->all_kept);
-  EXPECT_EQ(back->all_kept->peak_bytes, 70'000'000);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->all_kept.peak_bytes, 70'000'000);
   EXPECT_EQ(back->size.hidden, 16);
   EXPECT_EQ(back->sparse.pattern, "strided");
   EXPECT_FALSE(read_part<CostPart>(folder / "cost.json"));
@@ -158,7 +156,7 @@ TEST(SparseReport, TellsWhatIsThereAndNamesWhatIsMissing) {
   study.step = small_step();
   study.cost = CostPart{.threads = 1, .rounds = 1, .sparse = costs(1.5, 1), .dense = costs(2, 2)};
   study.cost->dense.pop_back();
-  TrainedRun good{.name = "strided", .best_validation = 5, .test = 5.1, .pair_share = 0.04};
+  TrainedRun good{.name = "strided", .best_validation = 5, .test = 5.1, .pair_fraction = 0.04};
   good.curves = curves_of({step_line(1, 5, 5, 8), evaluated(epoch_line(1, 10, 10), 5)}, kBits);
   auto worse = good;
   worse.name = "local";
@@ -169,53 +167,68 @@ TEST(SparseReport, TellsWhatIsThereAndNamesWhatIsMissing) {
   write_sparse_report(study, folder.path());
   const auto html = read_file(folder / "report.html");
   for (const auto* text :
-       {"Not run yet: sampling, orders, strides, best, pictures.",
-        "n^1.50 and its memory as n^1.00", "Dense attention was not run from n = 4000 on",
-        "dense, failed: no memory",
-        "lowest on the test part is strided with 5.100 bits per dim, then local (+0.250)",
+       {"Not run yet: sampling, orders, strides, best, images.", "n^1.50 and its memory as n^1.00",
+        "Dense attention was not run from n = 4000 on", "dense, failed: no memory",
+        "lowest on the test set is strided with 5.100 bits per dim, then local (+0.250)",
         "with recomputation the step takes 0.05 GB, below the target of 3 GB"})
     EXPECT_TRUE(test::contains(html, text));
-  for (const auto* figure : {"cost", "growth", "training-patterns", "pattern-strided"})
-    EXPECT_TRUE(fs::exists(folder / (std::string("figures/") + figure + ".png"))) << figure;
+  const auto korean = read_file(folder / "report.ko.html");
+  for (const auto* text :
+       {"<html lang=\"ko\">", "아직 실행하지 않은 부분: sampling, orders, strides, best, images.",
+        "밀집 어텐션은 n = 4000부터 실행하지 않았습니다", "dense, 실패: no memory",
+        "테스트 데이터에서 가장 낮은 것은 strided(5.100 bits per dim)이고, 그다음은 local(+0.250)",
+        "0.05 GB가 들어 목표인 3 GB보다 작습니다"})
+    EXPECT_TRUE(test::contains(korean, text));
+  for (const std::string figure : {"cost", "growth", "training-patterns", "pattern-strided"})
+    for (const auto* figures : {"figures", "figures-ko"})
+      EXPECT_TRUE(fs::exists(folder / figures / (figure + ".png"))) << figures << figure;
 }
 
-TEST(StudySparse, MeasuresTrainsDrawsAndReports) {
+TEST(SparseTexts, AreAlikeInEveryLanguage) { test::expect_same_in_every_language(sparse_texts()); }
+
+TEST(StudySparse, MeasuresTrainsGeneratesAndReports) {
   const test::TemporaryFolder folder;
   const auto out = folder / "study";
   ASSERT_EQ(run_smoke(out), 0) << read_file(folder / "study.log");
   const auto html = read_file(out / "report.html");
   EXPECT_EQ(html.find("Not run yet"), std::string::npos);
   for (const auto* heading :
-       {"The patterns", "Cost of one attention", "One training step", "Longer sequences, on paper",
-        "Patterns", "Order of the bytes", "Stride", "The long run", "Drawing pictures",
-        "What the long run&#39;s network makes up"})
+       {"The patterns", "Cost of one attention", "One training step",
+        "Longer sequences: an estimate", "Patterns", "Order of the bytes", "Stride", "The long run",
+        "Sampling speed", "What the network of the long run generates"})
     EXPECT_TRUE(test::contains(html, fmt::format("<h2>{}</h2>", heading)));
   EXPECT_EQ(html.find(", failed:"), std::string::npos);
-  EXPECT_TRUE(fs::exists(out / "figures/completed.png"));
+  for (const auto* name : {"figures/completed.png", "figures-ko/completed.png",
+                           "sweeps/sparse-patterns-smoke/results.png"})
+    EXPECT_TRUE(fs::exists(out / name)) << name;
+  EXPECT_TRUE(test::contains(read_file(out / "report.ko.html"), "<h2>생성 속도</h2>"));
 
   const auto written = [&](const std::string& part) {
     return fs::last_write_time(out / (part + "-smoke.json"));
   };
   // Once more: nothing is measured again but what is asked for.
-  const auto cost = written("cost"), sampling = written("sampling"), pictures = written("pictures");
+  const auto cost = written("cost"), sampling = written("sampling"), images = written("images");
   ASSERT_EQ(run_smoke(out, "--parts cost"), 0) << read_file(folder / "study.log");
   EXPECT_GT(written("cost"), cost);
   EXPECT_EQ(written("sampling"), sampling);
   EXPECT_EQ(read_file(out / "report.html").find("Not run yet"), std::string::npos);
 
-  // Another network makes other pictures.
+  // Another network generates other images; one language is enough.
   for (const auto& entry : fs::recursive_directory_iterator(out / "sweeps" / "sparse-best-smoke"))
     if (entry.path().filename() == "best.safetensors")
       fs::last_write_time(entry.path(), fs::file_time_type::clock::now());
-  ASSERT_EQ(run_smoke(out), 0) << read_file(folder / "study.log");
-  EXPECT_GT(written("pictures"), pictures);
+  const auto english = fs::last_write_time(out / "report.html");
+  ASSERT_EQ(run_smoke(out, "--lang ko"), 0) << read_file(folder / "study.log");
+  EXPECT_EQ(fs::last_write_time(out / "report.html"), english);
+  EXPECT_TRUE(test::contains(read_file(folder / "study.log"), "report.ko.html"));
+  EXPECT_GT(written("images"), images);
   EXPECT_EQ(written("sampling"), sampling);
 }
 
-TEST(StudySparse, PicturesNeedTheLongRun) {
+TEST(StudySparse, ImagesNeedTheLongRun) {
   const test::TemporaryFolder folder;
-  EXPECT_NE(run_smoke(folder / "study", "--parts pictures"), 0);
-  EXPECT_TRUE(test::contains(read_file(folder / "study.log"), "--parts best,pictures makes both"));
+  EXPECT_NE(run_smoke(folder / "study", "--parts images"), 0);
+  EXPECT_TRUE(test::contains(read_file(folder / "study.log"), "--parts best,images makes both"));
 }
 
 TEST(StudySparse, UnknownPartsAreNamed) {

@@ -27,12 +27,12 @@ fs::path first_folder(const fs::path& parent) {
 
 }  // namespace
 
-TEST(StudyAddition, TrainsAsksAndReportsAndGoesOnWhereItWas) {
+TEST(StudyAddition, TrainsAsksReportsAndContinuesWhereItStopped) {
   const test::TemporaryFolder folder;
   const auto out = folder / "study";
   ASSERT_EQ(run_study(out, "final"), 0) << read_file(folder / "study.log");
-  for (const auto* name :
-       {"report.html", "report.ko.html", "figures/errors_cnn.png", "figures-ko/training_loss.svg"})
+  for (const auto* name : {"report.html", "report.ko.html", "figures/errors_cnn.png",
+                           "figures-ko/training_loss.svg", "results.ko.md"})
     EXPECT_TRUE(fs::exists(out / name)) << name;
   EXPECT_TRUE(test::contains(read_file(out / "results.md"), "right of 10,000, by seed"));
   EXPECT_TRUE(test::contains(read_file(out / "results.md"), "Not run yet: first sweep (CNN)"));
@@ -40,6 +40,16 @@ TEST(StudyAddition, TrainsAsksAndReportsAndGoesOnWhereItWas) {
   const auto made = fs::last_write_time(result);
   ASSERT_EQ(run_study(out, "final"), 0);
   EXPECT_EQ(fs::last_write_time(result), made);
+}
+
+TEST(StudyAddition, UnknownLanguagesAreRefusedBeforeAnyRun) {
+  const test::TemporaryFolder folder;
+  const auto out = folder / "study";
+  const auto outcome =
+      test::run_command({"study", "addition", "--smoke", "--lang", "kr", "--out", out.string()});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(test::contains(outcome.err, "language 'kr' is not known; did you mean 'ko'?"));
+  EXPECT_FALSE(fs::exists(out));
 }
 
 TEST(StudyAddition, UnknownPartsAreNamed) {

@@ -140,6 +140,10 @@ TEST_F(SweepRunner, MakesEveryRunOnceAndTabulatesThem) {
   EXPECT_TRUE(test::contains(read_file(sweep() / "results.csv"),
                              "\n16,1,2,reached_goal,,1,0.25,0.5,5,0.200,1600,6400,\n"));
   EXPECT_TRUE(test::contains(read_file(sweep() / "results.md"), " 91.50 ± 0.71 |"));
+  const auto drawing = read_file(sweep() / "results.svg");
+  for (const auto* label : {"model.embed", "model.layers", "accuracy %", "validation", "test"})
+    EXPECT_TRUE(test::contains(drawing, label));
+  EXPECT_TRUE(fs::exists(sweep() / "results.png"));
 
   const auto again = run(text);
   EXPECT_EQ(calls(""), 8);
@@ -184,7 +188,14 @@ TEST_F(SweepRunner, ReportsFailuresAndRepeatsThemOnlyWhenAsked) {
   EXPECT_EQ(calls("model.embed=16"), 1);
 }
 
-TEST_F(SweepRunner, GoesOnAfterAKillAndLeavesNoProcessBehind) {
+TEST_F(SweepRunner, KeepsItsResultsIfTheFigureCannotBeDrawn) {
+  fs::create_directories(sweep() / "results.png" / "in the way");
+  const auto result = run("grid: {model.embed: [16]}\n");
+  EXPECT_TRUE(result.points[0].runs[0].stopped(StopReason::ReachedGoal));
+  EXPECT_TRUE(fs::exists(sweep() / "results.csv"));
+}
+
+TEST_F(SweepRunner, ContinuesAfterAKillAndLeavesNoProcessBehind) {
   hold();
   const auto text = "workers: 2\ngrid: {model.embed: [16, 4, 8, 32]}\n";
   const auto c = config(text);

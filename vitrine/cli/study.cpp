@@ -5,62 +5,54 @@
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/registry.h"
 #include "vitrine/ops/runtime.h"
-#include "vitrine/studies/addition/report.h"
-#include "vitrine/studies/addition/run.h"
-#include "vitrine/studies/sparse/report.h"
-#include "vitrine/studies/sparse/run.h"
+#include "vitrine/studies/addition/study.h"
+#include "vitrine/studies/sparse/study.h"
 
 namespace vitrine::cli {
 namespace {
 
-struct StudyOptions {
-  std::string name;
-  std::string sweeps, out;  // empty: recipes/NAME and studies/NAME
-  std::vector<std::string> parts;
-  int64_t workers = 0;
-  bool smoke = false;
-};
-
 struct Study {
   std::string summary;
   const std::vector<std::string>& (*parts)();
+  const report::TextSet& (*texts)();
   void (*run)(const StudyOptions& o, Streams s);
 };
 
 /// Runs a study and writes its report.
-template <typename Options, auto run_parts, auto write_report>
+template <auto run_parts, auto write_report>
 void run_and_report(const StudyOptions& o, Streams s) {
-  const Options options{
-      .sweeps = o.sweeps, .out = o.out, .parts = o.parts, .workers = o.workers, .smoke = o.smoke};
-  const auto study = run_parts(options);
+  const auto study = run_parts(o);
   s.err << "writing the report\n";
-  write_report(study, options.out);
+  write_report(study, o.out, o.languages);
 }
 
 const Registry<Study>& studies() {
   static const auto registry = [] {
     Registry<Study> r("study");
-    r.add("addition",
-          {"CNN against Transformer at adding two numbers", addition_parts,
-           run_and_report<AdditionStudyOptions, run_addition_study, write_addition_report>});
+    r.add(
+        "addition",
+        {"CNN against Transformer at adding two numbers", addition::addition_parts, addition_texts,
+         run_and_report<addition::run_addition_study, addition::write_addition_report>});
     r.add("sparse",
-          {"sparse against dense attention over the bytes of pictures", sparse::sparse_parts,
-           run_and_report<sparse::SparseStudyOptions, sparse::run_sparse_study,
-                          sparse::write_sparse_report>});
+          {"sparse against dense attention over the bytes of images", sparse::sparse_parts,
+           sparse_texts, run_and_report<sparse::run_sparse_study, sparse::write_sparse_report>});
     return r;
   }();
   return registry;
 }
 
-int run_study(StudyOptions o, Streams s) {
-  const auto& study = studies().get(o.name);
-  if (o.sweeps.empty()) o.sweeps = shipped_path("recipes/" + o.name).string();
-  if (o.out.empty()) o.out = "studies/" + o.name;
+int run_study(const std::string& name, StudyOptions o, Streams s) {
+  const auto& study = studies().get(name);
+  if (o.sweeps.empty()) o.sweeps = shipped_path("recipes/" + name);
+  if (o.out.empty()) o.out = "studies/" + name;
+  o.languages = report_languages(study.texts(), o.languages);
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
   if (interrupted())
-    s.err << "interrupted; the same command goes on where it was. The report holds what is done\n";
-  s.out << (fs::path(o.out) / "report.html").string() << '\n';
+    s.err << "interrupted; the same command continues where it stopped. The report holds what is "
+             "done\n";
+  for (const auto& language : o.languages)
+    s.out << (o.out / localized_file("report", language, ".html")).string() << '\n';
   return interrupted() ? 1 : 0;
 }
 
@@ -79,8 +71,8 @@ Command study_command() {
   return {
       "study", "reproduce a whole study: sweeps, figures and a report", [](CLI::App& app) {
         const auto o = std::make_shared<StudyOptions>();
-        app.add_option("name", o->name,
-                       each_study([](const Study& study) { return study.summary; }))
+        const auto name = std::make_shared<std::string>();
+        app.add_option("name", *name, each_study([](const Study& study) { return study.summary; }))
             ->required();
         app.add_option("--parts", o->parts,
                        "which to run; default all. " + each_study([](const Study& study) {
@@ -90,15 +82,18 @@ Command study_command() {
         app.add_option(
             "--sweeps", o->sweeps,
             "the folder of the study's sweep files; default recipes/NAME here or as installed");
-        app.add_option("--out", o->out,
-                       "where runs, figures and report.html go; default studies/NAME");
+        app.add_option("--out", o->out, "where runs, figures and reports go; default studies/NAME");
+        app.add_option("--lang", o->languages,
+                       "languages of the report: en, ko; default all, each as a page of its own")
+            ->delimiter(',');
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
             ->capture_default_str();
         app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
         app.footer(
-            "The same command goes on with a study that was broken off. Parts that are complete "
-            "are in the report\neven if they were not asked for.");
-        return [o](Streams s) { return run_study(*o, s); };
+            "The same command resumes a study that was interrupted. Parts that are complete are in "
+            "the "
+            "report\neven if they were not asked for.");
+        return [o, name](Streams s) { return run_study(*name, *o, s); };
       }};
 }
 

@@ -36,7 +36,7 @@ struct SweepConfig {
   std::string text;                         // the whole file
 };
 
-/// Reads a sweep file; its recipe lies relative to it. Errors name file, line and the nearest key.
+/// Reads a sweep file; the path of its recipe is relative to it. Errors name file, line and the nearest key.
 SweepConfig read_sweep(const fs::path& file);
 /// Reads the text of a sweep file, which errors call `origin`; the recipe stays as written.
 SweepConfig parse_sweep(const std::string& text, const std::string& origin);

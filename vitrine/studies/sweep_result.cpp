@@ -1,11 +1,32 @@
 #include "vitrine/studies/sweep_result.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
 namespace vitrine {
 
 std::string SweepPoint::value(const std::string& key) const {
   for (const auto& [name, value] : settings)
     if (name == key) return value;
   return "";
+}
+
+std::optional<double> SweepPoint::number(const std::string& key) const {
+  const auto text = value(key);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool PointResult::any_failed() const {
+  return std::any_of(runs.begin(), runs.end(), [](const auto& run) { return run.failed(); });
+}
+
+bool PointResult::any_stopped(StopReason reason) const {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const auto& run) { return run.stopped(reason); });
 }
 
 double test_figure(const RunOutcome& outcome) { return outcome.test_value(); }
@@ -18,6 +39,12 @@ Spread spread(const PointResult& point, const RunFigure& figure) {
   for (const auto& run : point.runs)
     if (run.outcome) values.push_back(figure(*run.outcome));
   return spread(values);
+}
+
+std::optional<Spread> measured(const PointResult& point, const RunFigure& figure) {
+  const auto result = spread(point, figure);
+  if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
+  return result;
 }
 
 }  // namespace vitrine

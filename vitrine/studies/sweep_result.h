@@ -22,6 +22,8 @@ struct SweepPoint {
 
   /// The value of `key`, or "" if the point does not set it.
   std::string value(const std::string& key) const;
+  /// The value of `key` as a number; nothing if it is none.
+  std::optional<double> number(const std::string& key) const;
 };
 
 /// A run of a sweep: what it came to, or why it failed.
@@ -39,6 +41,9 @@ struct SweepRun {
 struct PointResult {
   SweepPoint point;
   std::vector<SweepRun> runs;
+
+  bool any_failed() const;
+  bool any_stopped(StopReason reason) const;
 };
 
 struct SweepResult {
@@ -55,5 +60,8 @@ double seconds_figure(const RunOutcome& outcome);  // of training
 
 /// Over the runs that did not fail.
 Spread spread(const PointResult& point, const RunFigure& figure);
+
+/// `spread` of the point; nothing if all its runs failed or one left no number.
+std::optional<Spread> measured(const PointResult& point, const RunFigure& figure);
 
 }  // namespace vitrine

@@ -14,6 +14,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
+#include "vitrine/studies/sweep_figure.h"
 #include "vitrine/studies/sweep_plan.h"
 #include "vitrine/studies/sweep_table.h"
 #include "vitrine/studies/sweep_worker.h"
@@ -114,7 +115,7 @@ class StageRunner {
   }
 
   void finish(const SweepWorker& worker) {
-    if (interrupted() && !worker.succeeded()) return;  // broken off, not failed
+    if (interrupted() && !worker.succeeded()) return;  // interrupted, not failed
     const auto& folder = worker.job().folder;
     done_[folder] = worker.result();
     note_ = run_note(runs_[folder], varied_, done_[folder]);
@@ -168,7 +169,7 @@ void claim(const SweepCopies& copies, const SweepConfig& config) {
   if (const auto changed = copies.changed(config); !changed.empty()) {
     check(!has_runs(folder / "runs") && !has_runs(folder / "runs-search"),
           "sweep: {} holds runs with another '{}'; give the sweep another name, or remove that "
-          "folder to begin anew",
+          "folder to start again",
           folder.string(), changed);
     fs::remove_all(folder / "runs");  // nothing but failures
     fs::remove_all(folder / "runs-search");
@@ -224,8 +225,11 @@ class Sweep {
   }
 
   SweepResult make_runs(const std::vector<SweepPoint>& points) const {
-    return run_stage({"sweep", "runs", points, config_.seeds, config_.budget, folder_ / "runs",
-                      [&](const SweepResult& result) { write_tables(result); }});
+    const auto result =
+        run_stage({"sweep", "runs", points, config_.seeds, config_.budget, folder_ / "runs",
+                   [&](const SweepResult& result) { write_tables(result); }});
+    if (!options_.only_stored) draw(result);
+    return result;
   }
 
   SweepResult run_stage(Stage stage) const {
@@ -237,6 +241,16 @@ class Sweep {
     write_file_atomically(folder_ / "results.csv", results_csv(result));
     write_file_atomically(folder_ / "results.md",
                           results_markdown(result, config_, options_.command));
+  }
+
+  /// A figure is not worth a sweep: what goes wrong is only said.
+  void draw(const SweepResult& result) const {
+    try {
+      const auto figure = sweep_figure(result, config_);
+      if (!figure.panels.empty()) figure.save(folder_ / "results");
+    } catch (const std::exception& e) {
+      fmt::print(stderr, "note: {}\n", e.what());
+    }
   }
 
   const SweepConfig& config_;

@@ -38,7 +38,7 @@ std::string last_line(const std::string& text) {
   return text.substr(begin, end + 1 - begin);
 }
 
-/// The command that makes the run or goes on with it. What a kill before the first checkpoint left
+/// The command that makes the run or resumes it. What a kill before the first checkpoint left
 /// behind is removed.
 std::vector<std::string> prepare(const TrainProgram& train, const SweepJob& job) {
   std::vector<std::string> command = {train.program, "train"};

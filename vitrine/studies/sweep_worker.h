@@ -20,7 +20,7 @@ struct TrainProgram {
 /// The program that calls.
 fs::path this_program();
 
-/// A run to be made. Beside its folder lie FOLDER.log, all that its process said, and, after a
+/// A run to be made. Next to its folder are FOLDER.log, all that its process said, and, after a
 /// failure, FOLDER.failed with the reason.
 struct SweepJob {
   fs::path folder;
@@ -30,10 +30,10 @@ struct SweepJob {
 
 /// What the run has come to, or nothing if it still has to be made or finished.
 std::optional<SweepRun> stored_result(const SweepJob& job);
-/// Forgets that the run failed, so that it is made again.
+/// Forgets that the run failed, so that it is rerun.
 void forget_failure(const SweepJob& job);
 
-/// A process that makes one run, or goes on with one that was broken off. It never outlives us.
+/// A process that makes one run, or resumes one that was interrupted. It never outlives us.
 class SweepWorker {
  public:
   SweepWorker(const TrainProgram& train, SweepJob job);

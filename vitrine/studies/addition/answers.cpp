@@ -8,7 +8,7 @@
 
 #include "vitrine/core/error.h"
 
-namespace vitrine {
+namespace vitrine::addition {
 namespace {
 
 void check_answers(const AdditionAnswers& answers) {
@@ -27,34 +27,33 @@ int carries(int pair) {
   return (units >= 10) + (true_sum(pair) >= 100);
 }
 
-std::vector<int> deviations(const AdditionAnswers& answers) {
+std::vector<int> errors(const AdditionAnswers& answers) {
   check_answers(answers);
   std::vector<int> result(answers.sums);
   for (int pair = 0; pair < kAdditionPairs; ++pair) result[pair] -= true_sum(pair);
   return result;
 }
 
-DeviationSpread deviation_spread(const AdditionAnswers& answers) {
-  const auto all = deviations(answers);
+ErrorStats error_stats(const AdditionAnswers& answers) {
+  const auto all = errors(answers);
   const double mean = std::accumulate(all.begin(), all.end(), 0.0) / kAdditionPairs;
   double squares = 0;
-  for (const int deviation : all) squares += (deviation - mean) * (deviation - mean);
+  for (const int error : all) squares += (error - mean) * (error - mean);
   return {mean, std::sqrt(squares / kAdditionPairs)};
 }
 
 int64_t right_answers(const AdditionAnswers& answers) {
-  const auto all = deviations(answers);
+  const auto all = errors(answers);
   return std::count(all.begin(), all.end(), 0);
 }
 
-std::vector<DeviationCount> top_deviations(const std::vector<AdditionAnswers>& answers,
-                                           size_t most) {
+std::vector<ErrorCount> top_errors(const std::vector<AdditionAnswers>& answers, size_t most) {
   std::map<int, int64_t> counts;
   int64_t wrong = 0;
   for (const auto& some : answers)
-    for (const int deviation : deviations(some))
-      if (deviation != 0) ++counts[deviation], ++wrong;
-  std::vector<DeviationCount> result;
+    for (const int error : errors(some))
+      if (error != 0) ++counts[error], ++wrong;
+  std::vector<ErrorCount> result;
   for (const auto& [value, count] : counts)
     result.push_back({value, count, static_cast<double>(count) / static_cast<double>(wrong)});
   std::stable_sort(result.begin(), result.end(), [](const auto& one, const auto& other) {
@@ -65,33 +64,24 @@ std::vector<DeviationCount> top_deviations(const std::vector<AdditionAnswers>& a
   return result;
 }
 
-std::array<double, 3> accuracy_by_carries(const AdditionAnswers& answers) {
-  std::array<std::vector<int>, 3> pairs;
-  for (int pair = 0; pair < kAdditionPairs; ++pair) pairs[carries(pair)].push_back(pair);
-  return {accuracy_over(answers, pairs[0]), accuracy_over(answers, pairs[1]),
-          accuracy_over(answers, pairs[2])};
+Accuracies accuracy_by_carries(const AdditionAnswers& answers) {
+  const auto all = errors(answers);
+  std::array<int, 3> right{}, pairs{};
+  for (int pair = 0; pair < kAdditionPairs; ++pair) {
+    right[carries(pair)] += all[pair] == 0;
+    ++pairs[carries(pair)];
+  }
+  return {1.0 * right[0] / pairs[0], 1.0 * right[1] / pairs[1], 1.0 * right[2] / pairs[2]};
 }
 
-std::array<double, 3> accuracy_by_digit(const AdditionAnswers& answers) {
+Accuracies accuracy_by_digit(const AdditionAnswers& answers) {
   check_answers(answers);
   std::array<int, 3> right{};
   for (int pair = 0; pair < kAdditionPairs; ++pair)
-    for (int place = 0, unit = 100; place < 3; ++place, unit /= 10)
-      right[place] += answers.sums[pair] / unit % 10 == true_sum(pair) / unit % 10;
+    for (int digit = 0, unit = 100; digit < 3; ++digit, unit /= 10)
+      right[digit] += answers.sums[pair] / unit % 10 == true_sum(pair) / unit % 10;
   constexpr double kAll = kAdditionPairs;
   return {right[0] / kAll, right[1] / kAll, right[2] / kAll};
 }
 
-double accuracy_over(const AdditionAnswers& answers, const std::vector<int>& pairs) {
-  check_answers(answers);
-  check(!pairs.empty(), "addition: no pairs to score '{}' on", answers.name);
-  int64_t right = 0;
-  for (const int pair : pairs) {
-    check(pair >= 0 && pair < kAdditionPairs, "addition: pair {} is not one of the {} pairs", pair,
-          kAdditionPairs);
-    right += answers.sums[pair] == true_sum(pair);
-  }
-  return static_cast<double>(right) / static_cast<double>(pairs.size());
-}
-
-}  // namespace vitrine
+}  // namespace vitrine::addition

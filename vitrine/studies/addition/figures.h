@@ -3,60 +3,63 @@
 #include <vector>
 
 #include "vitrine/plot/figure.h"
+#include "vitrine/report/translations.h"
 #include "vitrine/studies/addition/findings.h"
-#include "vitrine/studies/addition/study.h"
-#include "vitrine/studies/addition/text.h"
 #include "vitrine/train/metrics.h"
 
-namespace vitrine {
+namespace vitrine::addition {
 
-/// The first sweep uses a low learning rate, the second higher ones.
-enum class SweepRound { First, Second };
+using report::Translations;
 
 /// Answers of both networks, one set per seed; one of the two may have none.
-using AnswersOfBoth = PerAdder<std::vector<AdditionAnswers>>;
+using AnswersOfBoth = PerArchitecture<std::vector<AdditionAnswers>>;
 
 /// Whether any answer of either network is wrong.
 bool any_wrong(const AnswersOfBoth& answers);
 
-/// The same colours in every figure: indices of `plot::series_color`.
-constexpr int64_t adder_color(Adder adder) { return adder == Adder::Cnn ? 0 : 1; }
+/// What `accuracy` leaves to 1, in %: mean and standard deviation over the runs of each of the
+/// three.
+std::array<Spread, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
+                                    Accuracies (*accuracy)(const AdditionAnswers&));
 
-/// Test loss (red), test accuracy (green) and training time (blue) against each setting: mean over
-/// the seeds, with single runs (loss) or a band of one standard deviation (the others).
-plot::Figure sweep_figure(const SweepResult& sweep, Adder adder, SweepRound round,
-                          Language language);
+/// The same colours in every figure: indices of `plot::series_color`.
+constexpr int64_t color_of(Architecture a) { return a == Architecture::Cnn ? 0 : 1; }
+
+/// Test loss (red), test accuracy (green) and training time (blue) against each setting of sweep
+/// `round`, 1 or 2: mean over the seeds, with single runs (loss) or a band of one standard
+/// deviation (the others).
+plot::Figure sweep_figure(const SweepResult& sweep, Architecture network, int round,
+                          const Translations& t);
 
 /// Training loss over epochs and over seconds, one line per run; at least one run is needed.
-plot::Figure loss_figure(const PerAdder<std::vector<std::vector<MetricsLine>>>& runs,
-                         Language language);
+plot::Figure loss_figure(const PerArchitecture<std::vector<std::vector<MetricsLine>>>& runs,
+                         const Translations& t);
 
-/// The deviation of every pair of one run.
-plot::Figure error_map_figure(const AdditionAnswers& answers, Adder adder, Language language);
+/// The error of every pair of one run.
+plot::Figure error_map_figure(const AdditionAnswers& answers, Architecture network,
+                              const Translations& t);
 
-/// Boxes of the deviations over all runs: of all answers, and of the wrong ones if there are any.
-plot::Figure deviation_box_figure(const AnswersOfBoth& answers, Language language);
+/// Boxes of the errors over all runs: of all answers, and of the wrong ones if there are any.
+plot::Figure error_box_figure(const AnswersOfBoth& answers, const Translations& t);
 
-/// The most frequent deviations of both networks side by side, mean count per run;
-/// throws if no answer is wrong.
-plot::Figure top_deviations_figure(const AnswersOfBoth& answers, Language language);
+/// The most frequent errors of both networks side by side, mean count per run; some answer must be
+/// wrong.
+plot::Figure top_errors_figure(const AnswersOfBoth& answers, const Translations& t);
 
-/// The share of wrong answers by number of carries and of wrong digits by place, mean over runs;
-/// throws if no answer is wrong.
-plot::Figure error_kinds_figure(const AnswersOfBoth& answers, Language language);
+/// The fraction of wrong answers by number of carries and of wrong digits by position, mean over
+/// runs; some answer must be wrong.
+plot::Figure error_kinds_figure(const AnswersOfBoth& answers, const Translations& t);
 
 /// Accuracy of both networks against the learning rate; shading shows who is clearly ahead.
-plot::Figure learning_rate_figure(const PerAdder<std::optional<SweepResult>>& rates,
-                                  Language language);
+plot::Figure learning_rate_figure(const Sweeps& rates, const Translations& t);
 
-/// Accuracy on held-out pairs against the share of pairs used for training.
-plot::Figure held_out_figure(const PerAdder<std::optional<SweepResult>>& held_out,
-                             Language language);
+/// Accuracy on held-out pairs against the fraction of pairs used for training.
+plot::Figure held_out_figure(const Sweeps& held_out, const Translations& t);
 
 /// One heat map per layer and head for one pair.
-plot::Figure attention_figure(const AttentionStudy& study, Language language);
+plot::Figure attention_figure(const AttentionStudy& study, const Translations& t);
 
 /// How the mean attention changes where a sum has a carry, per layer and head.
-plot::Figure carry_attention_figure(const AttentionStudy& study, Language language);
+plot::Figure carry_attention_figure(const AttentionStudy& study, const Translations& t);
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

@@ -1,78 +1,38 @@
 #include "vitrine/studies/addition/findings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <set>
 
-#include "vitrine/core/error.h"
-
-namespace vitrine {
+namespace vitrine::addition {
 namespace {
 
 constexpr double kLeastLead = 0.001;
-const std::vector<std::string> kShownKeys = {kEmbedKey, kLayersKey, kChannelsKey, kHiddenKey,
-                                             kLearningRateKey};
+const std::set<std::string> kShownKeys = {kEmbedKey, kLayersKey, kChannelsKey, kHiddenKey,
+                                          kLearningRateKey};
 
-Lead lead_of(const PerAdder<Spread>& accuracy) {
-  const double difference = accuracy.cnn.mean - accuracy.transformer.mean;
+double difference(const PerArchitecture<Spread>& accuracy) {
+  return accuracy.cnn.mean - accuracy.transformer.mean;
+}
+
+std::optional<Architecture> lead_of(const PerArchitecture<Spread>& accuracy) {
   const double noise = std::max(accuracy.cnn.std + accuracy.transformer.std, kLeastLead);
-  if (std::abs(difference) <= noise) return Lead::Neither;
-  return difference > 0 ? Lead::Cnn : Lead::Transformer;
-}
-
-const SweepRun* first_success(const PointResult& point) {
-  for (const auto& run : point.runs)
-    if (!run.failed()) return &run;
-  return nullptr;
-}
-
-std::optional<double> parsed(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// "0.008" for "8e-3".
-std::string plain_number(const std::string& text) {
-  const auto number = parsed(text);
-  return number ? fmt::format("{:g}", *number) : text;
+  if (std::abs(difference(accuracy)) <= noise) return std::nullopt;
+  return difference(accuracy) > 0 ? Architecture::Cnn : Architecture::Transformer;
 }
 
 }  // namespace
 
-double setting_number(const SweepPoint& point, const std::string& key) {
-  const auto number = parsed(point.value(key));
-  check(number.has_value(), "addition: a point of a sweep has {} = '{}', which is not a number",
-        key, point.value(key));
-  return *number;
-}
-
-std::optional<Spread> measured(const PointResult& point, const RunFigure& figure) {
-  const auto result = spread(point, figure);
-  if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
-  return result;
-}
-
 std::string settings_text(const std::vector<Setting>& settings) {
-  std::string text;
+  std::vector<std::string> parts;
   for (const auto& [key, value] : settings) {
-    if (std::find(kShownKeys.begin(), kShownKeys.end(), key) == kShownKeys.end()) continue;
-    if (!text.empty()) text += ", ";
-    const auto name = key.substr(key.rfind('.') + 1);
-    text += fmt::format("{} {}", name, key == kLearningRateKey ? plain_number(value) : value);
+    if (!kShownKeys.contains(key)) continue;
+    const auto rate = SweepPoint{"", settings}.number(kLearningRateKey);
+    const bool plain = key == kLearningRateKey && rate;  // "0.008" for "8e-3"
+    parts.push_back(fmt::format("{} {}", key.substr(key.rfind('.') + 1),
+                                plain ? fmt::format("{:g}", *rate) : value));
   }
-  return text;
-}
-
-std::vector<const PointResult*> points_along(const SweepResult& sweep, const std::string& key) {
-  std::vector<const PointResult*> points;
-  for (const auto& point : sweep.points)
-    if (point.point.axis == key) points.push_back(&point);
-  std::sort(points.begin(), points.end(), [&](const auto* one, const auto* other) {
-    return setting_number(one->point, key) < setting_number(other->point, key);
-  });
-  return points;
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 const PointResult* best_point(const SweepResult& sweep) {
@@ -91,9 +51,8 @@ const PointResult* best_point(const SweepResult& sweep) {
 }
 
 std::optional<double> accuracy_range(const SweepResult& sweep, const std::string& key) {
-  std::vector<double> means;
-  for (const auto* point : points_along(sweep, key))
-    if (const auto accuracy = measured(*point, test_figure)) means.push_back(accuracy->mean);
+  const auto no_place = [](const SweepPoint&) { return 0; };
+  const auto means = mean_series(points_along(sweep, key, key), no_place, test_figure).y;
   if (means.size() < 2) return std::nullopt;
   const auto [low, high] = std::minmax_element(means.begin(), means.end());
   return *high - *low;
@@ -110,18 +69,14 @@ RunCounts count_runs(const SweepResult& sweep) {
   return counts;
 }
 
-std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>>& sweeps,
-                                       const std::string& key) {
+std::vector<SharedPoint> shared_points(const Sweeps& sweeps, const std::string& key) {
   std::vector<SharedPoint> shared;
-  if (!sweeps.cnn || !sweeps.transformer) return shared;
-  for (const auto& cnn : sweeps.cnn->points)
-    for (const auto& transformer : sweeps.transformer->points) {
+  for (const auto& cnn : sweeps.cnn.points)
+    for (const auto& transformer : sweeps.transformer.points) {
       const double value = setting_number(cnn.point, key);
-      if (setting_number(transformer.point, key) != value) continue;
-      const auto one = measured(cnn, test_figure);
-      const auto other = measured(transformer, test_figure);
-      if (!one || !other) continue;
-      const PerAdder<Spread> accuracy{*one, *other};
+      const auto one = measured(cnn, test_figure), other = measured(transformer, test_figure);
+      if (setting_number(transformer.point, key) != value || !one || !other) continue;
+      const PerArchitecture<Spread> accuracy{*one, *other};
       shared.push_back({value, accuracy, lead_of(accuracy)});
     }
   std::sort(shared.begin(), shared.end(),
@@ -129,31 +84,25 @@ std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>
   return shared;
 }
 
-const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Adder adder) {
-  const auto lead = adder == Adder::Cnn ? Lead::Cnn : Lead::Transformer;
-  const auto margin = [](const SharedPoint& point) {
-    return std::abs(point.accuracy.cnn.mean - point.accuracy.transformer.mean);
-  };
+const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Architecture network) {
+  const auto margin = [](const SharedPoint& point) { return std::abs(difference(point.accuracy)); };
   const SharedPoint* strongest = nullptr;
   for (const auto& point : points)
-    if (point.lead == lead && (strongest == nullptr || margin(point) > margin(*strongest)))
+    if (point.lead == network && (strongest == nullptr || margin(point) > margin(*strongest)))
       strongest = &point;
   return strongest;
 }
 
 bool winner_flips(const std::vector<SharedPoint>& points) {
-  return strongest_lead(points, Adder::Cnn) != nullptr &&
-         strongest_lead(points, Adder::Transformer) != nullptr;
+  return std::all_of(kArchitectures.begin(), kArchitectures.end(), [&](Architecture network) {
+    return strongest_lead(points, network) != nullptr;
+  });
 }
 
-int64_t parameters_of(const PointResult& point) {
-  const auto* run = first_success(point);
-  return run == nullptr ? 0 : run->outcome->parameters;
-}
-
-int64_t bytes_of(const PointResult& point) {
-  const auto* run = first_success(point);
-  return run == nullptr ? 0 : run->outcome->checkpoint_bytes;
+int64_t size_of(const PointResult& point, int64_t RunOutcome::*size) {
+  for (const auto& run : point.runs)
+    if (run.outcome) return (*run.outcome).*size;
+  return 0;
 }
 
 int64_t runs_with(const PointResult& point, double accuracy) {
@@ -163,12 +112,13 @@ int64_t runs_with(const PointResult& point, double accuracy) {
 }
 
 const PointResult* smallest_point(const SweepResult& sweep, double accuracy) {
+  const auto parameters = [](const PointResult& p) { return size_of(p, &RunOutcome::parameters); };
   const PointResult* smallest = nullptr;
   for (const auto& point : sweep.points) {
     if (runs_with(point, accuracy) == 0) continue;
-    if (smallest == nullptr || parameters_of(point) < parameters_of(*smallest)) smallest = &point;
+    if (smallest == nullptr || parameters(point) < parameters(*smallest)) smallest = &point;
   }
   return smallest;
 }
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

@@ -5,26 +5,18 @@
 #include <vector>
 
 #include "vitrine/studies/addition/study.h"
+#include "vitrine/studies/sweep_figure.h"
 
-namespace vitrine {
-
-/// The value that the point gives to `key`, as a number; throws if it gives none.
-double setting_number(const SweepPoint& point, const std::string& key);
-
-/// `spread` of the point; absent if all its runs failed or one left no number.
-std::optional<Spread> measured(const PointResult& point, const RunFigure& figure);
+namespace vitrine::addition {
 
 /// What the study varies: "embed 128, layers 2, channels 64, lr 0.008".
 std::string settings_text(const std::vector<Setting>& settings);
-
-/// The points on the line of `key` in a sweep of one setting at a time, by rising value.
-std::vector<const PointResult*> points_along(const SweepResult& sweep, const std::string& key);
 
 /// The point of highest mean accuracy on the validation split (of lowest loss there among equals);
 /// null if every run failed.
 const PointResult* best_point(const SweepResult& sweep);
 
-/// By how much the mean accuracy varies along `key`: highest minus lowest; absent with less than
+/// By how much the mean accuracy varies along `key`: highest minus lowest; nothing with less than
 /// two values.
 std::optional<double> accuracy_range(const SweepResult& sweep, const std::string& key);
 
@@ -34,30 +26,25 @@ struct RunCounts {
 };
 RunCounts count_runs(const SweepResult& sweep);
 
-/// Which network is clearly ahead: by more than both standard deviations together and by more than
-/// 0.1 % of the pairs.
-enum class Lead { Cnn, Transformer, Neither };
-
-/// Both networks at the same value of one key.
+/// Both networks at the same value of one key. One is clearly ahead if it is so by more than both
+/// standard deviations together and by more than 0.1 % of the pairs.
 struct SharedPoint {
   double value = 0;
-  PerAdder<Spread> accuracy{};
-  Lead lead = Lead::Neither;
+  PerArchitecture<Spread> accuracy{};
+  std::optional<Architecture> lead{};
 };
 
 /// The values of `key` at which both sweeps have a run that did not fail, rising.
-std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>>& sweeps,
-                                       const std::string& key);
+std::vector<SharedPoint> shared_points(const Sweeps& sweeps, const std::string& key);
 
 /// The shared point where this network is furthest ahead; null if it is clearly ahead nowhere.
-const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Adder adder);
-
-/// Of the first run that did not fail; 0 if all failed.
-int64_t parameters_of(const PointResult& point);
-int64_t bytes_of(const PointResult& point);
+const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Architecture network);
 
 /// Whether each of the two is clearly ahead somewhere.
 bool winner_flips(const std::vector<SharedPoint>& points);
+
+/// The size of the first run that did not fail, such as `&RunOutcome::parameters`; 0 if all failed.
+int64_t size_of(const PointResult& point, int64_t RunOutcome::*size);
 
 /// How many runs of the point came to `accuracy` or higher on the test split.
 int64_t runs_with(const PointResult& point, double accuracy);
@@ -66,4 +53,4 @@ int64_t runs_with(const PointResult& point, double accuracy);
 /// none.
 const PointResult* smallest_point(const SweepResult& sweep, double accuracy);
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

@@ -1,5 +1,3 @@
-#include "vitrine/studies/addition/networks.h"
-
 #include <fmt/format.h>
 #include <torch/torch.h>
 
@@ -11,11 +9,12 @@
 #include "vitrine/data/image_batches.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/studies/addition/study.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/throughput.h"
 #include "vitrine/weights/checkpoint.h"
 
-namespace vitrine {
+namespace vitrine::addition {
 namespace {
 
 /// The digits of all pairs, in their order: (10000, 4).
@@ -50,7 +49,7 @@ std::vector<AttentionMap> maps_of(const std::vector<torch::Tensor>& layers,
 
 }  // namespace
 
-TrainedAdder load_adder(const PointResult& point, const SweepRun& run) {
+TrainedNetwork load_network(const PointResult& point, const SweepRun& run) {
   const torch::InferenceMode no_gradients;
   const auto model = load_model(run.folder);
   const auto digits = all_digits();
@@ -92,4 +91,4 @@ AttentionStudy study_attention(const fs::path& run) {
   return study;
 }
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

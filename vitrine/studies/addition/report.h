@@ -1,13 +1,54 @@
 #pragma once
 
-#include "vitrine/core/files.h"
-#include "vitrine/studies/addition/study.h"
+#include <string>
+#include <vector>
 
-namespace vitrine {
+#include "vitrine/studies/addition/figures.h"
 
-/// Writes what the study found into `folder`: report.html and report.ko.html, which need nothing
-/// but themselves; their figures as PNG and SVG in figures/ and figures-ko/; the tables in English
-/// as results.md. Parts that have not been run are left out and named as missing.
-void write_addition_report(const AdditionStudy& study, const fs::path& folder);
+namespace vitrine::addition {
 
-}  // namespace vitrine
+using namespace fmt::literals;
+using Sentences = std::vector<std::string>;
+
+/// The report of one language; its tables are also kept as Markdown.
+class AdditionReport : public StudyReport {
+ public:
+  using StudyReport::StudyReport;
+
+  std::string name(Architecture network) const { return text(name_of(network)); }
+  template <typename... Args>
+  void question(const std::string& key, const Args&... args) {
+    say("question", "text"_a = text(key, args...));
+  }
+  /// A list of sentences; nothing if there are none.
+  void findings(const Sentences& sentences) {
+    if (!sentences.empty()) say("findings");
+    list(sentences);
+  }
+  void table(const plot::Table& table) {
+    Report::table(table);
+    tables_ += "\n" + report::markdown_table(table);
+  }
+  const std::string& tables() const { return tables_; }
+
+ private:
+  std::string tables_;
+};
+
+/// The parts of the page about sweeps, each with its heading; a part without data writes nothing.
+void write_sweeps(AdditionReport& r, const Sweeps& sweeps, int round);
+void write_rates(AdditionReport& r, const Sweeps& rates);
+void write_held_out(AdditionReport& r, const Sweeps& held_out);
+void write_small(AdditionReport& r, const Sweeps& small);
+
+/// The parts about trained networks.
+void write_tuned(AdditionReport& r, const Networks& networks);
+void write_low_rate(AdditionReport& r, const Networks& networks);
+void write_attention(AdditionReport& r, const AttentionStudy& attention);
+
+/// Whether the run's metrics.jsonl is there.
+inline bool has_metrics(const TrainedNetwork& run) {
+  return !run.metrics.empty() && fs::exists(run.metrics);
+}
+
+}  // namespace vitrine::addition

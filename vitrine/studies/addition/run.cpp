@@ -1,59 +1,37 @@
-#include "vitrine/studies/addition/run.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
+#include <map>
 
-#include "vitrine/core/error.h"
-#include "vitrine/core/interrupt.h"
-#include "vitrine/core/nearest.h"
-#include "vitrine/studies/addition/networks.h"
-#include "vitrine/studies/sweep_runner.h"
+#include "vitrine/studies/addition/study.h"
 
-namespace vitrine {
+namespace vitrine::addition {
 namespace {
 
-const char* file_word(Adder adder) { return adder == Adder::Cnn ? "cnn" : "transformer"; }
+const std::map<std::string, Sweeps AdditionStudy::*> kSweepParts = {
+    {"first", &AdditionStudy::first_sweep},
+    {"second", &AdditionStudy::second_sweep},
+    {"rates", &AdditionStudy::rates},
+    {"held-out", &AdditionStudy::held_out},
+    {"smallest", &AdditionStudy::small}};
+const std::map<std::string, Networks AdditionStudy::*> kNetworkParts = {
+    {"final", &AdditionStudy::tuned}, {"low-rate", &AdditionStudy::low_rate}};
 
-/// Every run that did not fail, asked for all sums.
-std::vector<TrainedAdder> load_adders(const SweepResult& sweep) {
-  std::vector<TrainedAdder> adders;
-  for (const auto& point : sweep.points)
-    for (const auto& run : point.runs)
-      if (!run.failed()) adders.push_back(load_adder(point, run));
-  return adders;
-}
-
-/// What counts in this sweep are the pairs that were kept out of training; its test split, all
-/// pairs, holds those of training, too.
-SweepResult tested_on_held_out(SweepResult sweep) {
+void note_part(AdditionStudy& study, const std::string& part, Architecture architecture,
+               SweepResult sweep) {
   for (auto& point : sweep.points)
-    for (auto& run : point.runs)
-      if (run.outcome) run.outcome->test = run.outcome->validation;
-  return sweep;
-}
-
-/// The first run that came to its goal, if any.
-const SweepRun* first_exact(const SweepResult& sweep) {
-  for (const auto& point : sweep.points)
-    for (const auto& run : point.runs)
-      if (run.stopped(StopReason::ReachedGoal)) return &run;
-  return nullptr;
-}
-
-void note_part(AdditionStudy& study, const std::string& part, Adder adder,
-               const SweepResult& sweep) {
-  if (part == "first") study.first_sweep.of(adder) = sweep;
-  if (part == "second") study.second_sweep.of(adder) = sweep;
-  if (part == "rates") study.rates.of(adder) = sweep;
-  if (part == "held-out") study.held_out.of(adder) = tested_on_held_out(sweep);
-  if (part == "smallest") study.small.of(adder) = sweep;
-  if (part == "low-rate") study.low_rate.of(adder) = load_adders(sweep);
-  if (part != "final") return;
-  study.tuned.of(adder) = load_adders(sweep);
-  if (adder == Adder::Transformer)
-    if (const auto* run = first_exact(sweep)) study.attention = study_attention(run->folder);
+    for (auto& run : point.runs) {
+      if (run.failed()) continue;
+      if (const auto networks = kNetworkParts.find(part); networks != kNetworkParts.end())
+        (study.*networks->second).of(architecture).push_back(load_network(point, run));
+      // What counts in this sweep are the pairs that were kept out of training; its test split, all
+      // pairs, holds those of training, too.
+      if (part == "held-out") run.outcome->test = run.outcome->validation;
+      if (part == "final" && architecture == Architecture::Transformer &&
+          study.attention.pair.empty() && run.stopped(StopReason::ReachedGoal))
+        study.attention = study_attention(run.folder);
+    }
+  if (const auto sweeps = kSweepParts.find(part); sweeps != kSweepParts.end())
+    (study.*sweeps->second).of(architecture) = std::move(sweep);
 }
 
 }  // namespace
@@ -64,28 +42,16 @@ const std::vector<std::string>& addition_parts() {
   return parts;
 }
 
-AdditionStudy run_addition_study(const AdditionStudyOptions& o) {
-  const auto has = [](const std::vector<std::string>& list, const std::string& part) {
-    return std::find(list.begin(), list.end(), part) != list.end();
-  };
-  for (const auto& part : o.parts)
-    check(has(addition_parts(), part), "study addition: part '{}' is not known{} (known: {})", part,
-          did_you_mean(part, addition_parts()), fmt::join(addition_parts(), ", "));
+AdditionStudy run_addition_study(const StudyOptions& options) {
+  check_parts(options, "addition", addition_parts());
   AdditionStudy study;
-  for (const auto& part : addition_parts()) {
-    for (const auto adder : kAdders) {
-      const auto file = o.sweeps / fmt::format("{}-{}.yaml", file_word(adder), part);
-      const auto config = o.smoke ? smoke_size(read_sweep(file)) : read_sweep(file);
-      SweepOptions options{.out = o.out / "sweeps",
-                           .workers = o.workers,
-                           .command = "vitrine sweep " + file.string()};
-      options.only_stored = interrupted() || (!o.parts.empty() && !has(o.parts, part));
-      if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
-      const auto sweep = run_sweep(config, options);
-      if (is_complete(sweep, config)) note_part(study, part, adder, sweep);
+  for (const auto& part : addition_parts())
+    for (const auto architecture : kArchitectures) {
+      const auto file = options.sweeps / fmt::format("{}-{}.yaml", name_of(architecture), part);
+      if (auto sweep = run_part(options, part, file, part_config(options, file)))
+        note_part(study, part, architecture, std::move(*sweep));
     }
-  }
   return study;
 }
 
-}  // namespace vitrine
+}  // namespace vitrine::addition

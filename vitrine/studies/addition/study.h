@@ -1,16 +1,38 @@
 #pragma once
 
-#include <optional>
+#include <array>
 #include <string>
 #include <vector>
 
-#include "vitrine/core/files.h"
-#include "vitrine/studies/addition/adder.h"
 #include "vitrine/studies/addition/answers.h"
-#include "vitrine/studies/sweep_config.h"
-#include "vitrine/studies/sweep_result.h"
+#include "vitrine/studies/study.h"
 
 namespace vitrine {
+
+/// The texts of the study, text/CODE.yaml.
+const report::TextSet& addition_texts();
+
+}  // namespace vitrine
+
+namespace vitrine::addition {
+
+/// The two kinds of network that learn to add.
+enum class Architecture { Cnn, Transformer };
+inline constexpr std::array kArchitectures = {Architecture::Cnn, Architecture::Transformer};
+
+/// As files, keys of texts and other names have it: "cnn", "transformer".
+inline std::string name_of(Architecture a) {
+  return a == Architecture::Cnn ? "cnn" : "transformer";
+}
+
+/// One thing for each kind of network.
+template <typename T>
+struct PerArchitecture {
+  T cnn{}, transformer{};
+
+  T& of(Architecture a) { return a == Architecture::Cnn ? cnn : transformer; }
+  const T& of(Architecture a) const { return a == Architecture::Cnn ? cnn : transformer; }
+};
 
 /// The keys of a recipe that the study varies, besides `kLearningRateKey`.
 inline constexpr auto kEmbedKey = "model.embed", kLayersKey = "model.layers",
@@ -18,7 +40,7 @@ inline constexpr auto kEmbedKey = "model.embed", kLayersKey = "model.layers",
                       kHeldOutKey = "data.validation";
 
 /// One trained network and what it answers.
-struct TrainedAdder {
+struct TrainedNetwork {
   int64_t seed = 0;
   std::vector<Setting> settings{};
   AdditionAnswers answers{};
@@ -44,16 +66,38 @@ struct AttentionStudy {
   std::vector<AttentionMap> carry_difference{};  // mean over pairs with a carry minus those without
 };
 
-/// Everything the study found. What has not been run is absent or empty.
+using Sweeps = PerArchitecture<SweepResult>;                    // no points: not run
+using Networks = PerArchitecture<std::vector<TrainedNetwork>>;  // one per seed
+
+/// Everything the study found. What has not been run is empty.
 struct AdditionStudy {
-  PerAdder<std::optional<SweepResult>> first_sweep{};   // low learning rate
-  PerAdder<std::optional<SweepResult>> second_sweep{};  // higher learning rates
-  PerAdder<std::optional<SweepResult>> rates{};         // over `kLearningRateKey`
-  PerAdder<std::vector<TrainedAdder>> tuned{};          // the final networks, one per seed
-  PerAdder<std::vector<TrainedAdder>> low_rate{};       // trained with a low learning rate
-  PerAdder<std::optional<SweepResult>> held_out{};      // over `kHeldOutKey`, scored on those pairs
-  PerAdder<std::optional<SweepResult>> small{};  // small networks, each point sets all it needs
-  std::optional<AttentionStudy> attention{};
+  Sweeps first_sweep{};   // low learning rate
+  Sweeps second_sweep{};  // higher learning rates
+  Sweeps rates{};         // over `kLearningRateKey`
+  Sweeps held_out{};      // over `kHeldOutKey`, scored on those pairs
+  Sweeps small{};         // small networks, each point sets all it needs
+  Networks tuned{};       // the final networks
+  Networks low_rate{};    // trained with a low learning rate
+  AttentionStudy attention{};
 };
 
-}  // namespace vitrine
+/// The parts of the study, in the order in which they run: quick ones first.
+const std::vector<std::string>& addition_parts();
+
+/// Runs the parts (the sweeps ARCHITECTURE-PART.yaml) and takes the others as far as they are
+/// complete. Stops after Ctrl-C: see `interrupted`.
+AdditionStudy run_addition_study(const StudyOptions& options);
+
+/// The best checkpoint of a run that did not fail, asked for all 10,000 sums.
+TrainedNetwork load_network(const PointResult& point, const SweepRun& run);
+
+/// What the heads of a run's Transformer look at.
+AttentionStudy study_attention(const fs::path& run);
+
+/// Writes what the study found into `folder`: a page that needs nothing but itself for each
+/// language, with its figures as PNG and SVG; the tables in English as results.md. Parts that have
+/// not been run are left out and named as missing.
+void write_addition_report(const AdditionStudy& study, const fs::path& folder,
+                           const std::vector<std::string>& languages = {});
+
+}  // namespace vitrine::addition

@@ -13,31 +13,26 @@
 namespace vitrine::sparse {
 namespace {
 
-using CostClock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kHeads = 2, kKeyWidth = 64, kValueWidth = 128;  // widths of one head
-constexpr double kMostDenseBytes = 6e9;
-
-double milliseconds_between(CostClock::time_point from, CostClock::time_point to) {
-  return std::chrono::duration<double, std::milli>(to - from).count();
-}
+constexpr double kMaxDenseBytes = 6e9;
 
 /// One way to compute attention, and how long it has taken each time.
-class Contender {
+class BenchmarkCase {
  public:
   using Attend = std::function<torch::Tensor(const torch::Tensor& q, const torch::Tensor& k,
                                              const torch::Tensor& v)>;
 
   /// Inputs are (1, T, H, width), with `heads_first` (1, H, T, width).
-  Contender(AttentionCost cost, bool heads_first, Attend attend)
+  BenchmarkCase(AttentionCost cost, bool heads_first, Attend attend)
       : cost_(cost), attend_(std::move(attend)) {
-    const auto input = [&](int64_t width) {
+    for (const auto width : {kKeyWidth, kKeyWidth, kValueWidth}) {
       const auto T = cost.tokens;
-      const auto x =
-          heads_first ? torch::randn({1, kHeads, T, width}) : torch::randn({1, T, kHeads, width});
-      return x.requires_grad_();
-    };
-    inputs_ = {input(kKeyWidth), input(kKeyWidth), input(kValueWidth)};
+      inputs_.push_back(heads_first ? torch::randn({1, kHeads, T, width})
+                                    : torch::randn({1, T, kHeads, width}));
+      inputs_.back().requires_grad_();
+    }
   }
 
   /// Also warms up.
@@ -62,12 +57,14 @@ class Contender {
 
  private:
   std::pair<double, double> pass() const {
-    const auto start = CostClock::now();
+    const auto start = Clock::now();
+    const auto elapsed = [&] {
+      return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    };
     const auto out = attend_(inputs_[0], inputs_[1], inputs_[2]);
-    const auto forward = CostClock::now();
+    const double forward = elapsed();
     torch::autograd::grad({out}, inputs_, {torch::ones_like(out)});
-    const auto end = CostClock::now();
-    return {milliseconds_between(start, forward), milliseconds_between(start, end)};
+    return {forward, elapsed()};
   }
 
   AttentionCost cost_;
@@ -76,17 +73,16 @@ class Contender {
   std::vector<double> forward_, total_;
 };
 
-Contender sparse_contender(int64_t tokens) {
-  const auto stride = stride_for(tokens);
-  const AttentionPattern pattern{.kind = PatternKind::Strided, .stride = stride};
-  return {{.tokens = tokens, .stride = stride},
+BenchmarkCase sparse_case(int64_t tokens) {
+  const AttentionPattern pattern{.kind = PatternKind::Strided, .stride = stride_for(tokens)};
+  return {{.tokens = tokens, .stride = pattern.stride},
           /*heads_first=*/false,
           [pattern](const auto& q, const auto& k, const auto& v) {
             return sparse_attention(q, k, v, pattern);
           }};
 }
 
-Contender dense_contender(int64_t tokens) {
+BenchmarkCase dense_case(int64_t tokens) {
   const auto later = torch::ones({tokens, tokens}, torch::kBool).triu_(/*diagonal=*/1);
   return {{.tokens = tokens},
           /*heads_first=*/true,
@@ -113,18 +109,17 @@ CostPart measure_cost(const std::vector<int64_t>& lengths, int64_t rounds) {
   torch::manual_seed(1);
   CostPart part{.threads = torch::get_num_threads(), .rounds = rounds};
   constexpr int64_t kWarmUp = 64;  // tokens: what libraries keep for good is there afterwards
-  sparse_contender(kWarmUp).measure_memory();
-  dense_contender(kWarmUp).measure_memory();
+  sparse_case(kWarmUp).measure_memory();
+  dense_case(kWarmUp).measure_memory();
   Progress progress("cost", std::ssize(lengths), "lengths");
   for (const auto tokens : lengths) {
-    std::vector<Contender> contenders = {sparse_contender(tokens)};
-    if (dense_attention_bytes(tokens) <= kMostDenseBytes)
-      contenders.push_back(dense_contender(tokens));
-    for (auto& contender : contenders) contender.measure_memory();
+    std::vector<BenchmarkCase> cases = {sparse_case(tokens)};
+    if (dense_attention_bytes(tokens) <= kMaxDenseBytes) cases.push_back(dense_case(tokens));
+    for (auto& one : cases) one.measure_memory();
     for (int64_t round = 0; round < rounds; ++round)
-      for (auto& contender : contenders) contender.measure_time();
-    part.sparse.push_back(contenders[0].cost());
-    if (contenders.size() > 1) part.dense.push_back(contenders[1].cost());
+      for (auto& one : cases) one.measure_time();
+    part.sparse.push_back(cases[0].cost());
+    if (cases.size() > 1) part.dense.push_back(cases[1].cost());
     progress.update(std::ssize(part.sparse));
   }
   return part;

@@ -1,11 +1,11 @@
-#include "vitrine/studies/sparse/curves.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "vitrine/core/settings.h"
 #include "vitrine/inspect/pattern_figure.h"
+#include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
-#include "vitrine/studies/sparse/models.h"
+#include "vitrine/studies/sparse/measure.h"
 #include "vitrine/studies/sweep_plan.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
@@ -19,8 +19,19 @@ void add(Curve& curve, double seconds, double bits) {
   curve.bits.push_back(bits);
 }
 
-/// The share of pairs that the network's heads look at, on average.
-double pair_share(const SparseTransformerConfig& config) {
+/// The fields that `ModelChoice` has for a sparse transformer.
+struct NamedConfig {
+  std::string name{};
+  SparseTransformerConfig config{};
+
+  void visit(Fields& f) {
+    f("name", name, "");
+    config.visit(f);
+  }
+};
+
+/// The fraction of pairs that the network's heads attend to, on average.
+double pair_fraction(const SparseTransformerConfig& config) {
   double sum = 0;
   for (int64_t layer = 0; layer < config.layers; ++layer)
     for (const auto& group : attention_of(config, layer).groups())
@@ -36,12 +47,18 @@ TrainedRun trained_run(const std::string& name, const SweepRun& result) {
   run.curves = curves_of(read_metrics(folder.metrics()), outcome.selection_metric);
   run.best_validation = outcome.validation_value();
   run.test = outcome.test_value();
-  run.pair_share = pair_share(sparse_config(read_recipe(folder.recipe().string(), {}).model));
+  run.pair_fraction = pair_fraction(sparse_config(read_recipe(folder.recipe().string(), {}).model));
   run.over_budget = result.stopped(StopReason::OverBudget);
   return run;
 }
 
 }  // namespace
+
+SparseTransformerConfig sparse_config(const ModelChoice& choice) {
+  NamedConfig named;
+  Settings::from_text(to_yaml(choice), "study sparse: " + choice.name()).read_into(named);
+  return named.config;
+}
 
 RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
   RunCurves curves;

@@ -1,10 +1,9 @@
-#include "vitrine/studies/sparse/growth.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/line_fit.h"
 #include "vitrine/core/task.h"
+#include "vitrine/studies/sparse/measure.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -17,28 +16,20 @@ double inside_of_block(const NetworkSize& size) {
   return static_cast<double>(9 * size.dim + 2 * size.key_width + 2 * size.hidden);
 }
 
-double mean_of_logs(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return sum / static_cast<double>(values.size());
-}
-
 /// The laws that one kind of attention follows.
 struct AttentionLaws {
-  PowerLaw forward, total, bytes;
+  std::optional<PowerLaw> total, forward, bytes;
 
+  explicit AttentionLaws(const std::vector<AttentionCost>& costs)
+      : total(growth_of(costs, total_ms)),
+        forward(growth_of(costs, [](const AttentionCost& cost) { return cost.forward_ms; })),
+        bytes(growth_of(costs, attention_bytes)) {}
+  bool known() const { return total && forward && bytes; }
   /// In a step with recomputation: twice forward, once backward.
   double seconds(double tokens, const NetworkSize& size) const {
-    return 1e-3 * static_cast<double>(size.layers) * (total.at(tokens) + forward.at(tokens));
+    return 1e-3 * static_cast<double>(size.layers) * (total->at(tokens) + forward->at(tokens));
   }
 };
-
-std::optional<AttentionLaws> laws_of(const std::vector<AttentionCost>& costs) {
-  const auto forward = growth_of(costs, forward_ms), total = growth_of(costs, total_ms),
-             bytes = growth_of(costs, attention_bytes);
-  if (!forward || !total || !bytes) return std::nullopt;
-  return AttentionLaws{*forward, *total, *bytes};
-}
 
 }  // namespace
 
@@ -49,11 +40,10 @@ PowerLaw fit_power_law(const std::vector<double>& x, const std::vector<double>& 
   for (const double value : x) log_x.push_back(std::log(value));
   for (const double value : y) log_y.push_back(std::log(value));
   const double exponent = slope(log_x, log_y);
-  return {std::exp(mean_of_logs(y) - exponent * mean_of_logs(x)), exponent};
+  return {std::exp(spread(log_y).mean - exponent * spread(log_x).mean), exponent};
 }
 
 double total_ms(const AttentionCost& cost) { return cost.total_ms; }
-double forward_ms(const AttentionCost& cost) { return cost.forward_ms; }
 double attention_bytes(const AttentionCost& cost) { return static_cast<double>(cost.bytes); }
 
 std::optional<PowerLaw> growth_of(const std::vector<AttentionCost>& costs,
@@ -74,10 +64,10 @@ double fixed_bytes(const NetworkSize& size) {
 }
 
 double token_bytes(const NetworkSize& size) {
-  constexpr double kWithGradient = 2, kScores = 3;  // scores, their logarithms, their gradient
+  constexpr double kWithGradient = 2, kLogits = 3;  // logits, their logarithms, their gradient
   const auto inputs = static_cast<double>((size.layers + 1) * size.dim);
   return kFloat * (inputs + kWithGradient * inside_of_block(size) +
-                   kScores * static_cast<double>(kByteValues));
+                   kLogits * static_cast<double>(kByteValues));
 }
 
 double bytes_without_recompute(const NetworkSize& size, int64_t tokens) {
@@ -85,30 +75,28 @@ double bytes_without_recompute(const NetworkSize& size, int64_t tokens) {
   return fixed_bytes(size) + static_cast<double>(tokens) * (token_bytes(size) + inside);
 }
 
-std::vector<GrowthRow> growth(const StepPart& step, const CostPart& cost,
-                              const std::vector<int64_t>& lengths) {
-  const auto sparse = laws_of(cost.sparse), dense = laws_of(cost.dense);
-  if (!sparse || !dense || step.sparse.peak_bytes == 0) return {};
+Growth growth(const StepPart& step, const CostPart& cost, const std::vector<int64_t>& lengths) {
+  const AttentionLaws sparse(cost.sparse), dense(cost.dense);
+  if (!sparse.known() || !dense.known() || step.sparse.peak_bytes == 0) return {};
   const auto& size = step.size;
-  const auto measured_at = static_cast<double>(step.tokens);
-  const auto on_paper = [&](double n, const AttentionLaws& laws) {
-    return fixed_bytes(size) + n * token_bytes(size) + laws.bytes.at(n);
+  const auto calculated = [&](double n, const AttentionLaws& laws) {
+    return fixed_bytes(size) + n * token_bytes(size) + laws.bytes->at(n);
   };
   // What the formulas leave open is taken from the measured step.
-  const double other_bytes =
-      static_cast<double>(step.sparse.peak_bytes) - on_paper(measured_at, *sparse);
-  const double other_seconds =
-      std::max(0.0, step.sparse.seconds - sparse->seconds(measured_at, size));
-  const auto needs = [&](double n, const AttentionLaws& laws) {
-    return StepNeeds{other_seconds * n / measured_at + laws.seconds(n, size),
-                     on_paper(n, laws) + other_bytes};
-  };
-  std::vector<GrowthRow> rows;
+  const auto n0 = static_cast<double>(step.tokens);
+  const double other_bytes = static_cast<double>(step.sparse.peak_bytes) - calculated(n0, sparse);
+  const double other_seconds = std::max(0.0, step.sparse.seconds - sparse.seconds(n0, size));
+  Growth result;
   for (const auto tokens : lengths) {
     const auto n = static_cast<double>(tokens);
-    rows.push_back({tokens, needs(n, *sparse), needs(n, *dense)});
+    const auto estimate = [&](const AttentionLaws& laws) {
+      return StepEstimate{tokens, other_seconds * n / n0 + laws.seconds(n, size),
+                          calculated(n, laws) + other_bytes};
+    };
+    result.sparse.push_back(estimate(sparse));
+    result.dense.push_back(estimate(dense));
   }
-  return rows;
+  return result;
 }
 
 }  // namespace vitrine::sparse

@@ -1,29 +1,77 @@
 #pragma once
 
-#include "vitrine/core/files.h"
 #include "vitrine/studies/sparse/study.h"
+#include "vitrine/train/metrics.h"
+
+namespace vitrine {
+class ModelChoice;
+struct SparseTransformerConfig;
+}  // namespace vitrine
 
 namespace vitrine::sparse {
 
+/// The settings of a model that is a sparse transformer; throws for other models.
+SparseTransformerConfig sparse_config(const ModelChoice& choice);
+
+/// The curves of `metric`, which is in bits per dim.
+RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric);
+/// The curve in at most `bins` equal spans of time, each with the mean of all its points.
+Curve binned(const Curve& curve, int64_t bins);
+/// Gathers what the runs of a sweep left behind.
+TrainedPart trained_part(const SweepConfig& config, const SweepResult& result);
+
 /// The stride that goes with a length: sqrt(n), up to a multiple of 16.
 int64_t stride_for(int64_t tokens);
-
 /// What dense attention takes of memory: a few score matrices of two heads.
 double dense_attention_bytes(int64_t tokens);
-
-/// Forward and backward pass of sparse and dense attention, by turns; medians over the rounds.
+/// Forward and backward pass of sparse and dense attention, interleaved; medians over the rounds.
 CostPart measure_cost(const std::vector<int64_t>& lengths, int64_t rounds);
 
 /// One step of a model of the registry with batch 1, each way in a process of its own.
 StepPart measure_step(const std::string& model, const std::vector<std::string>& overrides);
 
-/// Whole sequences drawn by models with random weights.
+/// Whole sequences sampled by models with random weights.
 SamplingPart measure_sampling(const std::vector<std::string>& models,
                               const std::vector<std::string>& overrides,
                               const std::vector<int64_t>& batches);
 
-/// What the run's network makes up from nothing and from the upper halves of test pictures. The
-/// files lie in `folder`/`below`.
-PicturesPart make_pictures(const fs::path& run, const fs::path& folder, const std::string& below);
+/// What the run's network generates from nothing and from the upper halves of test images. The
+/// files are saved in `folder`/`below`.
+ImagesPart generate_images(const fs::path& run, const fs::path& folder, const std::string& below);
+
+/// y = factor * x ^ exponent.
+struct PowerLaw {
+  double factor = 0, exponent = 0;
+  double at(double x) const;
+};
+
+/// The line through the logarithms, by least squares; all values positive, at least two.
+PowerLaw fit_power_law(const std::vector<double>& x, const std::vector<double>& y);
+
+/// How one figure of the attentions grows with their length; nothing if it is not known of two.
+std::optional<PowerLaw> growth_of(const std::vector<AttentionCost>& costs,
+                                  double (*figure)(const AttentionCost&));
+double total_ms(const AttentionCost& cost);
+double attention_bytes(const AttentionCost& cost);
+
+/// Weights, gradients and Adam's two moments.
+double fixed_bytes(const NetworkSize& size);
+/// What a token adds outside of attention when blocks are recomputed: the inputs of all blocks, the
+/// inside of one with its gradients, the logits.
+double token_bytes(const NetworkSize& size);
+/// A step that keeps the inside of every block.
+double bytes_without_recompute(const NetworkSize& size, int64_t tokens);
+
+/// What a training step needs at a length, by calculation.
+struct StepEstimate {
+  int64_t tokens = 0;
+  double seconds = 0, bytes = 0;
+};
+struct Growth {
+  std::vector<StepEstimate> sparse{}, dense{};  // of the same lengths
+};
+
+/// Scales the measured step to other lengths; empty if a measured figure is missing.
+Growth growth(const StepPart& step, const CostPart& cost, const std::vector<int64_t>& lengths);
 
 }  // namespace vitrine::sparse

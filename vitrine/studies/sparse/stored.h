@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "vitrine/core/error.h"
-#include "vitrine/core/files.h"
 #include "vitrine/studies/sparse/study.h"
 
 namespace vitrine::sparse {
@@ -13,26 +12,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionCost, tokens, stride, forward_ms, to
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CostPart, threads, rounds, sparse, dense)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepCost, pattern, recompute, seconds, peak_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkSize, parameters, layers, dim, key_width, hidden)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepPart, model, size, tokens, threads, sparse,
+                                                dense, all_kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SamplingSpeed, model, batch, tokens, cached, uncached, passes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SamplingPart, threads, speeds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PictureSet, name, title, columns, files)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PicturesPart, sets)
-
-inline void to_json(nlohmann::json& json, const StepPart& part) {
-  json = {{"model", part.model},     {"size", part.size},     {"tokens", part.tokens},
-          {"threads", part.threads}, {"sparse", part.sparse}, {"dense", part.dense}};
-  if (part.all_kept) json["all_kept"] = *part.all_kept;
-}
-
-inline void from_json(const nlohmann::json& json, StepPart& part) {
-  json.at("model").get_to(part.model);
-  json.at("size").get_to(part.size);
-  json.at("tokens").get_to(part.tokens);
-  json.at("threads").get_to(part.threads);
-  json.at("sparse").get_to(part.sparse);
-  json.at("dense").get_to(part.dense);
-  if (json.contains("all_kept")) part.all_kept = json.at("all_kept").get<StepCost>();
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImageSet, name, files)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImagesPart, sets)
 
 template <typename Part>
 void write_part(const fs::path& file, const Part& part) {

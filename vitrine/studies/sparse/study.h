@@ -1,16 +1,56 @@
 #pragma once
 
-#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/study.h"
+
+namespace vitrine {
+
+/// The texts of the study, text/CODE.yaml.
+const report::TextSet& sparse_texts();
+
+}  // namespace vitrine
 
 namespace vitrine::sparse {
 
-/// One attention over a sequence: width 256, 2 heads, queries and keys of half the width.
+/// Bits per dim over seconds of training; evaluations take none of them.
+struct Curve {
+  std::vector<double> seconds{}, bits{};
+};
+
+/// What a run's metrics.jsonl tells.
+struct RunCurves {
+  Curve training{};    // a point for each logged step
+  Curve validation{};  // a point for each evaluation
+  int64_t updates = 0;
+  double seconds = 0;
+};
+
+/// A run of the study; one that failed has its error and no curves.
+struct TrainedRun {
+  std::string name{};  // the value that sets it apart
+  RunCurves curves{};
+  double best_validation = std::numeric_limits<double>::quiet_NaN();  // bits per dim
+  double test = std::numeric_limits<double>::quiet_NaN();             // bits per dim
+  double pair_fraction = 0;  // of the pairs of a dense pattern
+  bool over_budget = false;
+  std::string error{};
+  fs::path folder{};
+};
+
+/// A sweep of one setting over one seed.
+struct TrainedPart {
+  std::string key{};  // what the runs differ in
+  double budget = 0;  // seconds per run
+  int64_t threads = 1;
+  std::vector<TrainedRun> runs{};
+};
+
+/// One attention over a sequence: dimension 256, 2 heads, queries and keys of half the dimension.
 struct AttentionCost {
   int64_t tokens = 0;
   int64_t stride = 0;                   // of the strided pattern; 0: dense
@@ -28,7 +68,7 @@ struct CostPart {
 struct StepCost {
   std::string pattern{};
   bool recompute = false;
-  double seconds = 0;
+  double seconds = 0;      // 0: it would not fit and was not run
   int64_t peak_bytes = 0;  // of the whole process; 0: not known
 };
 
@@ -41,11 +81,11 @@ struct StepPart {
   std::string model{};
   NetworkSize size{};
   int64_t tokens = 0, threads = 0;
-  StepCost sparse{}, dense{};          // with recomputation
-  std::optional<StepCost> all_kept{};  // sparse without; absent if it would not fit
+  StepCost sparse{}, dense{};  // with recomputation
+  StepCost all_kept{};         // sparse without
 };
 
-/// Bytes per second while whole sequences are drawn, with keys and values kept and without.
+/// Bytes per second while whole sequences are sampled, with a KV cache and without.
 struct SamplingSpeed {
   std::string model{};
   int64_t batch = 0, tokens = 0;  // tokens: of each sequence
@@ -58,15 +98,14 @@ struct SamplingPart {
   std::vector<SamplingSpeed> speeds{};
 };
 
-/// Pictures that belong together, as files in the study's folder.
-struct PictureSet {
-  std::string name{}, title{};
-  int64_t columns = 8;
+/// Images that belong together, as files in the study's folder; texts have the title of `name`.
+struct ImageSet {
+  std::string name{};
   std::vector<std::string> files{};
 };
 
-struct PicturesPart {
-  std::vector<PictureSet> sets{};
+struct ImagesPart {
+  std::vector<ImageSet> sets{};
 };
 
 /// Everything the study found; what has not been run is absent.
@@ -75,7 +114,20 @@ struct SparseStudy {
   std::optional<CostPart> cost{};
   std::optional<StepPart> step{};
   std::optional<SamplingPart> sampling{};
-  std::optional<PicturesPart> pictures{};
+  std::optional<ImagesPart> images{};
 };
+
+/// The parts of the study, in the order in which they run.
+const std::vector<std::string>& sparse_parts();
+
+/// Runs the parts (the sweeps PART.yaml train) and takes the others as far as they are complete.
+/// What was measured before is measured again only if it is asked for by name; training continues
+/// where it stopped. Stops after Ctrl-C: see `interrupted`.
+SparseStudy run_sparse_study(const StudyOptions& options);
+
+/// Writes what the study found into `folder`: a page that needs nothing but itself for each
+/// language, with its figures as PNG and SVG. Parts that have not been run are named as missing.
+void write_sparse_report(const SparseStudy& study, const fs::path& folder,
+                         const std::vector<std::string>& languages = {});
 
 }  // namespace vitrine::sparse

@@ -1,0 +1,77 @@
+#include "vitrine/studies/study.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
+#include "vitrine/core/nearest.h"
+
+namespace vitrine {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& part) {
+  return std::find(list.begin(), list.end(), part) != list.end();
+}
+
+/// "" for English, "SEPARATOR + CODE" for others.
+std::string language_suffix(const std::string& language, char separator) {
+  return language == "en" ? "" : separator + language;
+}
+
+}  // namespace
+
+bool StudyOptions::names(const std::string& part) const { return contains(parts, part); }
+
+void check_parts(const StudyOptions& options, const std::string& study,
+                 const std::vector<std::string>& known) {
+  for (const auto& part : options.parts)
+    check(contains(known, part), "study {}: part '{}' is not known{} (known: {})", study, part,
+          did_you_mean(part, known), fmt::join(known, ", "));
+}
+
+SweepConfig part_config(const StudyOptions& options, const fs::path& file) {
+  const auto config = read_sweep(file);
+  return options.smoke ? smoke_size(config) : config;
+}
+
+std::optional<SweepResult> run_part(const StudyOptions& o, const std::string& part,
+                                    const fs::path& file, const SweepConfig& config) {
+  SweepOptions options{
+      .out = o.out / "sweeps", .workers = o.workers, .command = "vitrine sweep " + file.string()};
+  options.only_stored = interrupted() || (!o.parts.empty() && !o.names(part));
+  if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
+  const auto result = run_sweep(config, options);
+  return is_complete(result, config) ? std::optional(result) : std::nullopt;
+}
+
+StudyReport::StudyReport(const report::TextSet& texts, const std::string& language,
+                         const fs::path& folder)
+    : StudyReport(report::Translations(texts, language), folder) {}
+
+StudyReport::StudyReport(report::Translations texts, const fs::path& folder)
+    : Report({.title = texts.at("title"),
+              .language = texts.language(),
+              .folder = folder,
+              .figures = "figures" + language_suffix(texts.language(), '-')}),
+      texts_(std::move(texts)) {}
+
+std::vector<std::string> report_languages(const report::TextSet& texts,
+                                          const std::vector<std::string>& asked) {
+  for (const auto& language : asked) report::Translations(texts, language);
+  return asked.empty() ? texts.languages() : asked;
+}
+
+std::string localized_file(const std::string& stem, const std::string& language,
+                           const std::string& extension) {
+  return stem + language_suffix(language, '.') + extension;
+}
+
+std::string with_commas(int64_t number) {
+  auto text = std::to_string(number);
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > (number < 0); at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+}  // namespace vitrine
