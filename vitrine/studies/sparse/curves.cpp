@@ -40,16 +40,13 @@ double pair_fraction(const SparseTransformerConfig& config) {
 }
 
 TrainedRun trained_run(const std::string& name, const SweepRun& result) {
-  TrainedRun run{.name = name, .error = result.error, .folder = result.folder};
-  if (result.failed()) return run;
-  const auto& outcome = *result.outcome;
+  if (result.failed()) return {.name = name, .result = result};
   const auto folder = RunFolder::open(result.folder);
-  run.curves = curves_of(read_metrics(folder.metrics()), outcome.selection_metric);
-  run.best_validation = outcome.validation_value();
-  run.test = outcome.test_value();
-  run.pair_fraction = pair_fraction(sparse_config(read_recipe(folder.recipe().string(), {}).model));
-  run.over_budget = result.stopped(StopReason::OverBudget);
-  return run;
+  const auto recipe = read_recipe(folder.recipe().string(), {});
+  return {.name = name,
+          .result = result,
+          .curves = curves_of(read_metrics(folder.metrics()), result.outcome->selection_metric),
+          .pair_fraction = pair_fraction(sparse_config(recipe.model))};
 }
 
 }  // namespace
@@ -63,13 +60,10 @@ SparseTransformerConfig sparse_config(const ModelChoice& choice) {
 RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
   RunCurves curves;
   for (const auto& line : lines) {
-    if (line.kind == "test") continue;
     const double seconds = line.value("seconds");
     if (line.kind == "step") add(curves.training, seconds, line.value(metric.name));
     if (line.kind == "epoch")
       add(curves.validation, seconds, line.value("validation_" + metric.name));
-    curves.updates = std::max(curves.updates, line.step);
-    curves.seconds = std::max(curves.seconds, seconds);
   }
   return curves;
 }

@@ -194,7 +194,7 @@ plot::Chart curves_chart(const StudyReport& r, const TrainedPart& trained, doubl
                     .height = 320};
   int64_t color = 0;
   for (const auto& run : trained.runs) {
-    if (!run.error.empty()) continue;
+    if (run.result.failed()) continue;
     const auto series = [&](const Curve& curve) {
       plot::Series s{.color = color};
       for (size_t i = 0; i < curve.seconds.size(); ++i) {
@@ -216,7 +216,8 @@ plot::Chart curves_chart(const StudyReport& r, const TrainedPart& trained, doubl
 
 void write_curves(StudyReport& r, const std::string& part, const TrainedPart& trained) {
   double longest = 0;
-  for (const auto& run : trained.runs) longest = std::max(longest, run.curves.seconds);
+  for (const auto& run : trained.runs)
+    if (run.result.outcome) longest = std::max(longest, run.result.outcome->seconds);
   plot::Figure figure{.title = r.text("trained." + part), .columns = 2};
   for (const auto& chart : {curves_chart(r, trained, 0, "trained.whole"),
                             curves_chart(r, trained, longest / 2, "trained.half")})
@@ -233,43 +234,44 @@ void write_runs_table(StudyReport& r, const TrainedPart& trained) {
   header.insert(header.begin(), trained.key.substr(trained.key.find('.') + 1));
   plot::Table table{r.text("trained.table"), header};
   for (const auto& run : trained.runs)
-    if (run.error.empty())
+    if (const auto& outcome = run.result.outcome)
       table.rows.push_back({run.name, fmt::format("{:.2f}", 100 * run.pair_fraction),
-                            number(run.curves.updates), fmt::format("{:.0f}", run.curves.seconds),
-                            bits(run.best_validation), bits(run.test)});
+                            number(outcome->steps), fmt::format("{:.0f}", outcome->seconds),
+                            bits(outcome->validation_value()), bits(outcome->test_value())});
     else
-      table.rows.push_back({r.text("trained.failed", "run"_a = run.name, "error"_a = run.error),
-                            "–", "–", "–", "–", "–"});
+      table.rows.push_back(
+          {r.text("trained.failed", "run"_a = run.name, "error"_a = run.result.error), "–", "–",
+           "–", "–", "–"});
   r.table(table);
 }
 
 std::vector<std::string> ranking(const StudyReport& r, const TrainedPart& trained) {
+  const auto test = [](const TrainedRun* run) { return run->result.outcome->test_value(); };
+  const auto updates = [](const TrainedRun* run) { return run->result.outcome->steps; };
   std::vector<const TrainedRun*> runs;
   for (const auto& run : trained.runs)
-    if (std::isfinite(run.test)) runs.push_back(&run);
+    if (run.result.outcome && std::isfinite(test(&run))) runs.push_back(&run);
   if (runs.empty()) return {};
-  std::sort(runs.begin(), runs.end(),
-            [](const auto* a, const auto* b) { return a->test < b->test; });
-  const auto& first = *runs[0];
+  std::sort(runs.begin(), runs.end(), [&](auto* a, auto* b) { return test(a) < test(b); });
+  const auto* best = runs[0];
   if (runs.size() == 1)
-    return {r.text("trained.single", "validation"_a = first.best_validation, "test"_a = first.test,
-                   "updates"_a = first.curves.updates,
-                   "time"_a = duration_text(first.curves.seconds))};
+    return {r.text("trained.single", "validation"_a = best->result.outcome->validation_value(),
+                   "test"_a = test(best), "updates"_a = updates(best),
+                   "time"_a = duration_text(best->result.outcome->seconds))};
   std::vector<std::string> others;
   for (size_t i = 1; i < runs.size(); ++i)
     others.push_back(r.text("trained.other", "run"_a = runs[i]->name,
-                            "difference"_a = runs[i]->test - first.test));
+                            "difference"_a = test(runs[i]) - test(best)));
   const auto [fewest, most] = std::minmax_element(
-      runs.begin(), runs.end(),
-      [](const auto* a, const auto* b) { return a->curves.updates < b->curves.updates; });
-  const auto least = (*fewest)->curves.updates, highest = (*most)->curves.updates;
-  return {r.text("trained.ranking", "best"_a = first.name, "test"_a = first.test,
-                 "others"_a = fmt::format("{}", fmt::join(others, ", "))),
-          least == highest
-              ? r.text("trained.same_updates", "updates"_a = least)
-              : r.text("trained.updates", "fewest"_a = (*fewest)->name, "least"_a = least,
-                       "most"_a = (*most)->name, "highest"_a = highest),
-          r.text("trained.one_seed")};
+      runs.begin(), runs.end(), [&](auto* a, auto* b) { return updates(a) < updates(b); });
+  return {
+      r.text("trained.ranking", "best"_a = best->name, "test"_a = test(best),
+             "others"_a = fmt::format("{}", fmt::join(others, ", "))),
+      updates(*fewest) == updates(*most)
+          ? r.text("trained.same_updates", "updates"_a = updates(best))
+          : r.text("trained.updates", "fewest"_a = (*fewest)->name, "least"_a = updates(*fewest),
+                   "most"_a = (*most)->name, "highest"_a = updates(*most)),
+      r.text("trained.one_seed")};
 }
 
 void write_trained(StudyReport& r, const std::string& part, const TrainedPart& trained) {
@@ -277,7 +279,7 @@ void write_trained(StudyReport& r, const std::string& part, const TrainedPart& t
   r.say("trained.question." + part);
   r.say("trained.budget", "seconds"_a = trained.budget, "threads"_a = trained.threads);
   if (std::any_of(trained.runs.begin(), trained.runs.end(),
-                  [](const auto& run) { return run.over_budget; }))
+                  [](const auto& run) { return run.result.stopped(StopReason::OverBudget); }))
     r.say("trained.over_budget");
   write_curves(r, part, trained);
   write_runs_table(r, trained);

@@ -32,21 +32,19 @@ fs::path write_smoke_bytes(const fs::path& folder) {
 
 /// The sweep at a size that a test can run, without images of a data set.
 SweepConfig smoke_sweep(SweepConfig config, const fs::path& bytes) {
-  const auto set = [&](const std::string& key, const std::string& value) {
-    std::erase_if(config.set, [&](const Setting& setting) { return setting.first == key; });
-    config.set.emplace_back(key, value);
-  };
-  for (const auto& setting : kSmokeModel) {
-    const auto equals = setting.find('=');
-    set("model." + setting.substr(0, equals), setting.substr(equals + 1));
+  std::vector<std::string> settings = {"data.dataset=bytes",
+                                       "data.dataset.file=" + bytes.string(),
+                                       fmt::format("data.dataset.length={}", kSmokeTokens),
+                                       "data.validation=0.2",
+                                       "data.batch=4",
+                                       "train.epochs=2",
+                                       "train.log_steps=1"};
+  for (const auto& setting : kSmokeModel) settings.push_back("model." + setting);
+  for (const auto& setting : settings) {
+    const auto key = setting.substr(0, setting.find('='));
+    std::erase_if(config.set, [&](const Setting& known) { return known.first == key; });
+    config.set.emplace_back(key, setting.substr(key.size() + 1));
   }
-  set("data.dataset", "bytes");
-  set("data.dataset.file", bytes.string());
-  set("data.dataset.length", fmt::format("{}", kSmokeTokens));
-  set("data.validation", "0.2");
-  set("data.batch", "4");
-  set("train.epochs", "2");
-  set("train.log_steps", "1");
   return config;
 }
 
@@ -74,10 +72,10 @@ void train_part(const StudyOptions& o, const std::string& part, SparseStudy& stu
 }
 
 /// The run whose network generates images; null if there is none.
-const TrainedRun* best_run(const SparseStudy& study) {
+const SweepRun* best_run(const SparseStudy& study) {
   const auto part = study.trained.find("best");
-  if (part == study.trained.end() || !part->second.runs[0].error.empty()) return nullptr;
-  return &part->second.runs[0];
+  if (part == study.trained.end() || part->second.runs[0].result.failed()) return nullptr;
+  return &part->second.runs[0].result;
 }
 
 }  // namespace

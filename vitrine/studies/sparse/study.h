@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,24 +21,18 @@ struct Curve {
   std::vector<double> seconds{}, bits{};
 };
 
-/// What a run's metrics.jsonl tells.
+/// What a run's metrics.jsonl holds.
 struct RunCurves {
   Curve training{};    // a point for each logged step
   Curve validation{};  // a point for each evaluation
-  int64_t updates = 0;
-  double seconds = 0;
 };
 
-/// A run of the study; one that failed has its error and no curves.
+/// A run of the study; one that failed has no curves.
 struct TrainedRun {
   std::string name{};  // the value that sets it apart
+  SweepRun result{};   // whose selection metric is in bits per dim
   RunCurves curves{};
-  double best_validation = std::numeric_limits<double>::quiet_NaN();  // bits per dim
-  double test = std::numeric_limits<double>::quiet_NaN();             // bits per dim
   double pair_fraction = 0;  // of the pairs of a dense pattern
-  bool over_budget = false;
-  std::string error{};
-  fs::path folder{};
 };
 
 /// A sweep of one setting over one seed.
