@@ -34,15 +34,15 @@ double validation_figure(const RunOutcome& outcome) { return outcome.validation_
 double test_loss_figure(const RunOutcome& outcome) { return outcome.test_loss(); }
 double seconds_figure(const RunOutcome& outcome) { return outcome.seconds; }
 
-Spread spread(const PointResult& point, const RunFigure& figure) {
+MeanStd mean_std(const PointResult& point, const RunFigure& figure) {
   std::vector<double> values;
   for (const auto& run : point.runs)
     if (run.outcome) values.push_back(figure(*run.outcome));
-  return spread(values);
+  return mean_std(values);
 }
 
-std::optional<Spread> measured(const PointResult& point, const RunFigure& figure) {
-  const auto result = spread(point, figure);
+std::optional<MeanStd> measured(const PointResult& point, const RunFigure& figure) {
+  const auto result = mean_std(point, figure);
   if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
   return result;
 }

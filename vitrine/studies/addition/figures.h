@@ -19,8 +19,8 @@ bool any_wrong(const AnswersOfBoth& answers);
 
 /// What `accuracy` leaves to 1, in %: mean and standard deviation over the runs of each of the
 /// three.
-std::array<Spread, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
-                                    Accuracies (*accuracy)(const AdditionAnswers&));
+std::array<MeanStd, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
+                                     Accuracies (*accuracy)(const AdditionAnswers&));
 
 /// The same colours in every figure: indices of `plot::series_color`.
 constexpr int64_t color_of(Architecture a) { return a == Architecture::Cnn ? 0 : 1; }

@@ -11,11 +11,11 @@ constexpr double kLeastLead = 0.001;
 const std::set<std::string> kShownKeys = {kEmbedKey, kLayersKey, kChannelsKey, kHiddenKey,
                                           kLearningRateKey};
 
-double difference(const PerArchitecture<Spread>& accuracy) {
+double difference(const PerArchitecture<MeanStd>& accuracy) {
   return accuracy.cnn.mean - accuracy.transformer.mean;
 }
 
-std::optional<Architecture> lead_of(const PerArchitecture<Spread>& accuracy) {
+std::optional<Architecture> lead_of(const PerArchitecture<MeanStd>& accuracy) {
   const double noise = std::max(accuracy.cnn.std + accuracy.transformer.std, kLeastLead);
   if (std::abs(difference(accuracy)) <= noise) return std::nullopt;
   return difference(accuracy) > 0 ? Architecture::Cnn : Architecture::Transformer;
@@ -42,7 +42,7 @@ const PointResult* best_point(const SweepResult& sweep) {
     const auto here = measured(point, validation_figure);
     if (!here) continue;
     const double here_loss =
-        spread(point, [](const RunOutcome& outcome) { return outcome.validation_loss(); }).mean;
+        mean_std(point, [](const RunOutcome& outcome) { return outcome.validation_loss(); }).mean;
     const bool better =
         best == nullptr || here->mean > accuracy || (here->mean == accuracy && here_loss < loss);
     if (better) best = &point, accuracy = here->mean, loss = here_loss;
@@ -76,7 +76,7 @@ std::vector<SharedPoint> shared_points(const Sweeps& sweeps, const std::string& 
       const double value = setting_number(cnn.point, key);
       const auto one = measured(cnn, test_figure), other = measured(transformer, test_figure);
       if (setting_number(transformer.point, key) != value || !one || !other) continue;
-      const PerArchitecture<Spread> accuracy{*one, *other};
+      const PerArchitecture<MeanStd> accuracy{*one, *other};
       shared.push_back({value, accuracy, lead_of(accuracy)});
     }
   std::sort(shared.begin(), shared.end(),

@@ -30,7 +30,7 @@ RunCounts count_runs(const SweepResult& sweep);
 /// standard deviations together and by more than 0.1 % of the pairs.
 struct SharedPoint {
   double value = 0;
-  PerArchitecture<Spread> accuracy{};
+  PerArchitecture<MeanStd> accuracy{};
   std::optional<Architecture> lead{};
 };
 

@@ -56,7 +56,7 @@ TrainedNetwork load_network(const PointResult& point, const SweepRun& run) {
   torch::Tensor sums;
   constexpr double kSeconds = 0.3;
   const auto measured =
-      measure_steps([&] { sums = sums_of_scores(model->forward(digits)); }, kSeconds);
+      measure_steps([&] { sums = decode_sums(model->forward(digits)); }, kSeconds);
   const auto* sum = sums.data_ptr<int64_t>();
   return {.seed = run.seed,
           .settings = point.point.settings,

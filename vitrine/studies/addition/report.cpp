@@ -36,7 +36,7 @@ bool any_point(const Sweeps& sweeps) {
 }
 
 /// "98.20 ± 0.35", in %.
-std::string percent_text(const Spread& accuracy) {
+std::string percent_text(const MeanStd& accuracy) {
   return fmt::format("{:.2f} ± {:.2f}", 100 * accuracy.mean, 100 * accuracy.std);
 }
 
@@ -61,11 +61,11 @@ Sentences sweep_findings(const AdditionReport& r, const SweepResult& sweep) {
   Sentences sentences = {
       r.text("sweeps.runs", "runs"_a = runs, "over_budget"_a = over_budget, "failed"_a = failed)};
   if (const auto* best = best_point(sweep)) {
-    const auto accuracy = spread(*best, test_figure);
+    const auto accuracy = mean_std(*best, test_figure);
     sentences.push_back(r.text("sweeps.best", "accuracy"_a = 100 * accuracy.mean,
                                "std"_a = 100 * accuracy.std,
                                "settings"_a = settings_text(best->point.settings),
-                               "seconds"_a = spread(*best, seconds_figure).mean));
+                               "seconds"_a = mean_std(*best, seconds_figure).mean));
   }
   Sentences ranges;
   double largest = -1;
@@ -119,7 +119,7 @@ Sentences rate_findings(const AdditionReport& r, const Sweeps& rates) {
     const auto* best = best_point(rates.of(network));
     if (best == nullptr) continue;
     best_rates.push_back(setting_number(best->point, kLearningRateKey));
-    const auto accuracy = spread(*best, test_figure);
+    const auto accuracy = mean_std(*best, test_figure);
     sentences.push_back(r.text("rates.best", "network"_a = r.name(network),
                                "rate"_a = best_rates.back(), "accuracy"_a = 100 * accuracy.mean,
                                "std"_a = 100 * accuracy.std));
@@ -140,7 +140,7 @@ Sentences held_out_findings(const AdditionReport& r, const Sweeps& sweeps) {
     const auto pairs = [&](const PointResult* point) {
       return training_percent(setting_number(point->point, kHeldOutKey));
     };
-    const auto accuracy = [](const PointResult* p) { return 100 * spread(*p, test_figure).mean; };
+    const auto accuracy = [](const PointResult* p) { return 100 * mean_std(*p, test_figure).mean; };
     sentences.push_back(
         r.text("held_out.ends", "network"_a = r.name(network), "few"_a = pairs(line.back()),
                "few_accuracy"_a = accuracy(line.back()), "many"_a = pairs(line.front()),

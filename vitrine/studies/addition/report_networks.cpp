@@ -43,10 +43,10 @@ const Reference kLowRateReference = {{{"settings", "embed 4096, layers 2, channe
 
 using RunValue = std::function<double(const TrainedNetwork&)>;
 
-Spread over_runs(const Runs& runs, const RunValue& value) {
+MeanStd over_runs(const Runs& runs, const RunValue& value) {
   std::vector<double> values;
   for (const auto& run : runs) values.push_back(value(run));
-  return spread(values);
+  return mean_std(values);
 }
 
 /// "1.20 ± 0.05" over the runs; without the deviation if there is only one.

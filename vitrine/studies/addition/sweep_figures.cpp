@@ -90,7 +90,7 @@ class SweepPanel {
       if (q.single_runs) mean.error.clear(), add(chart, std::move(runs));
       const auto is_over = [](const auto& p) { return p.any_stopped(StopReason::OverBudget); };
       append(over_budget, marked_series(line.points, x(line), is_over, [&](const auto& point) {
-               return spread(point, q.figure).mean;
+               return mean_std(point, q.figure).mean;
              }));
       // A failed run has no figures: it is marked at the foot of the panel.
       const auto has_failed = [](const auto& p) { return p.any_failed(); };

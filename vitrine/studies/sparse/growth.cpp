@@ -40,7 +40,7 @@ PowerLaw fit_power_law(const std::vector<double>& x, const std::vector<double>& 
   for (const double value : x) log_x.push_back(std::log(value));
   for (const double value : y) log_y.push_back(std::log(value));
   const double exponent = slope(log_x, log_y);
-  return {std::exp(spread(log_y).mean - exponent * spread(log_x).mean), exponent};
+  return {std::exp(mean_std(log_y).mean - exponent * mean_std(log_x).mean), exponent};
 }
 
 double total_ms(const AttentionCost& cost) { return cost.total_ms; }

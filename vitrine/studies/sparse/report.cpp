@@ -73,13 +73,13 @@ void write_patterns(StudyReport& r) {
   r.section(r.text("patterns.heading"));
   for (const auto& [name, kind] : pattern_kind_names()) {
     if (kind != PatternKind::Strided && kind != PatternKind::Fixed) continue;
-    const AttentionPattern pattern{.kind = kind, .stride = kStride, .summary = kSummary};
+    const AttentionPattern pattern{.kind = kind, .stride = kStride, .summary_tokens = kSummary};
     auto figure = pattern_figure(pattern, kTokens);
     figure.title =
         r.text("patterns.title", "pattern"_a = name, "tokens"_a = kTokens, "stride"_a = kStride,
-               "percent"_a = 100 * pattern_share(pattern, kTokens));
-    std::get<plot::Picture>(figure.panels[0]).title = r.text("patterns.matrix");
-    std::get<plot::Picture>(figure.panels[1]).title = r.text("patterns.view", "stride"_a = kStride);
+               "percent"_a = 100 * pattern_density(pattern, kTokens));
+    std::get<plot::Image>(figure.panels[0]).title = r.text("patterns.matrix");
+    std::get<plot::Image>(figure.panels[1]).title = r.text("patterns.view", "stride"_a = kStride);
     r.figure("pattern-" + name, figure, r.text("patterns.caption", "pattern"_a = name));
   }
 }
@@ -312,7 +312,7 @@ void write_images(StudyReport& r, const ImagesPart& images) {
   for (const auto& set : images.sets) {
     std::vector<Image> panels;
     for (const auto& file : set.files) panels.push_back(read_image(r.folder() / file));
-    r.figure(set.name, plot::picture_grid(r.text("images." + set.name), panels, {}, kColumns), "");
+    r.figure(set.name, plot::image_grid(r.text("images." + set.name), panels, {}, kColumns), "");
   }
 }
 
