@@ -123,6 +123,12 @@ TEST(ExplainCommand, WritesThePage) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, out + "/explain.html\n");
   EXPECT_TRUE(fs::exists(out + "/rollout.png"));
+  EXPECT_TRUE(contains(result.err, " × uniform"));
+  const auto json =
+      json_lines(run_command({"explain", "--model", path, picture, "--out", out, "--json"}).out)
+          .at(0);
+  EXPECT_LE(json["rollout"]["least"], 1);
+  EXPECT_GE(json["rollout"]["greatest"], 1);
 }
 
 TEST(ExplainCommand, RefusesAPictureThatIsNone) {

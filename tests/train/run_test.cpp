@@ -1,18 +1,22 @@
 // An experiment from recipe to result.json, as a library call and as a command.
 #include "vitrine/train/run.h"
 
+#include <pty.h>
+#include <sys/wait.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <regex>
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -95,6 +99,7 @@ TEST_F(Running, SaysOneLinePerEpochAndMarksTheBest) {
       ++marked;
     else
       EXPECT_TRUE(test::contains(lines[0], " at epoch "));
+    EXPECT_TRUE(lines[0].ends_with(" s")) << lines[0];  // the time so far
   }
   EXPECT_GE(marked, 1);
   EXPECT_EQ(messages_with("test accuracy ").size(), 1u);
@@ -107,6 +112,46 @@ TEST_F(Running, TheCommandSaysEveryEpoch) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   for (const auto* part : {"epoch 1/2: train accuracy ", "epoch 2/2: ", "validation accuracy "})
     EXPECT_TRUE(test::contains(outcome.err, part));
+}
+
+/// Runs the program on a terminal of its own; gives all that it showed there.
+std::string shown_on_a_terminal(const std::string& command) {
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string shown;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(terminal, bytes, sizeof bytes)) > 0;)
+    shown.append(bytes, static_cast<size_t>(n));
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << shown;
+  return shown;
+}
+
+TEST_F(Running, ATerminalShowsTheSameLinePerEpochAsAPipe) {
+  const auto train = [&](const std::string& run) {
+    return fmt::format("'{}' train '{}' train.epochs=3 --threads 2 --run '{}'", VITRINE_PROGRAM,
+                       recipe_.string(), (folder_ / run).string());
+  };
+  const auto log = folder_ / "log";
+  ASSERT_EQ(std::system((train("piped") + " 2> '" + log.string() + "' > /dev/null").c_str()), 0);
+  const auto piped = read_file(log), terminal = shown_on_a_terminal(train("terminal"));
+  const std::regex line(
+      "epoch ([123])/3: train accuracy [0-9.]+ % \\(loss [0-9.]+\\), validation accuracy [0-9.]+ % "
+      "\\(loss [0-9.]+\\), (\\* best so far|best [0-9.]+ % at epoch [123]), [0-9.:]+( s)?");
+  const auto epochs = [&](const std::string& text) {
+    std::string found;
+    for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it)
+      found += (*it)[1];
+    return found;
+  };
+  EXPECT_EQ(epochs(piped), "123") << piped;
+  EXPECT_EQ(epochs(terminal), "123") << terminal;
 }
 
 TEST_F(Running, AFigureThatFailsDoesNotLoseTheResult) {

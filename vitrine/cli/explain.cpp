@@ -27,14 +27,20 @@ int run_explain(const ExplainOptions& o, Streams streams) {
   const auto explanation = explain(load_checkpoint(o.model), image);
   const auto files = write_explanation(explanation, fs::path(o.image).filename().string(), o.out);
   const auto& best = explanation.predictions.front();
-  streams.err << fmt::format("{}: {} ({:.1f} %); wrote {} files\n", o.image, best.label,
-                             100 * best.probability, files.size());
+  streams.err << fmt::format("{}: {} ({:.1f} %); wrote {} files\nrollout: {}\n", o.image,
+                             best.label, 100 * best.probability, files.size(),
+                             describe(explanation.rollout));
   if (o.json) {
     auto names = ordered_json::array();
     for (const auto& file : files) names.push_back(file.string());
+    const auto range = range_of(explanation.rollout);
     const ordered_json json = {{"file", o.image},
                                {"label", best.label},
                                {"probability", best.probability},
+                               {"rollout",
+                                {{"least", range.low},
+                                 {"greatest", range.high},
+                                 {"near_uniform", near_uniform(explanation.rollout)}}},
                                {"files", names}};
     streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
   } else {

@@ -32,6 +32,30 @@ std::string sample_title(const SampleCommandOptions& o) {
   return title;
 }
 
+/// The part of the image that the model was given; grey where it was not.
+Image given_part(const GenerateOptions& o) {
+  constexpr uint8_t kGrey = 200;
+  auto image = *o.image;
+  const auto kept = kept_rows(o, image.height) * image.width * image.channels;
+  std::fill(image.pixels.begin() + kept, image.pixels.end(), kGrey);
+  return image;
+}
+
+/// Every tile says what it is: the original, what was given of it and each completion, or samples.
+plot::Figure sample_sheet(const SampleCommandOptions& o, const std::vector<Image>& made) {
+  std::vector<Image> images;
+  std::vector<std::string> titles;
+  if (o.generate.image) {
+    images = {*o.generate.image, given_part(o.generate)};
+    titles = {"original", "given"};
+  }
+  for (size_t i = 0; i < made.size(); ++i) {
+    images.push_back(made[i]);
+    titles.push_back(fmt::format("{} {}", o.generate.image ? "completed" : "sample", i + 1));
+  }
+  return plot::picture_grid(sample_title(o), images, titles);
+}
+
 int run_sample(SampleCommandOptions o, Streams s) {
   plot::check_figure_file(o.out);
   set_up_runtime(o.threads);
@@ -45,13 +69,7 @@ int run_sample(SampleCommandOptions o, Streams s) {
   });
   for (const auto& text : made.texts) s.out << text << (has_lines ? "\n\n" : "\n");
   if (made.images.empty()) return 0;
-  auto images = made.images;
-  std::vector<std::string> titles(images.size());
-  if (o.generate.image) {
-    images.insert(images.begin(), *o.generate.image);
-    titles.insert(titles.begin(), "the image");
-  }
-  plot::picture_grid(sample_title(o), images, titles).save(o.out);
+  sample_sheet(o, made.images).save(o.out);
   s.out << o.out << '\n';
   return 0;
 }

@@ -6,6 +6,11 @@
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
+namespace {
+
+constexpr int64_t kPoolKernel = 3, kPoolStride = 2;  // of the tokenizer's max pooling
+
+}  // namespace
 
 void CctConfig::visit(Fields& f) {
   f("image", image, "side of the picture in pixels");
@@ -66,7 +71,7 @@ torch::Tensor ConvTokenizerImpl::forward(const torch::Tensor& x) {
     TORCH_INTERNAL_ASSERT(conv != nullptr);
     map = conv->forward(map);
     // Pooling first: the same result as after the ReLU, on a quarter of the numbers.
-    map = torch::relu(torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1));
+    map = torch::relu(torch::max_pool2d(map, kPoolKernel, kPoolStride, /*padding=*/1));
   }
   return map.permute({0, 2, 3, 1}).flatten(1, 2);  // (B, T, C)
 }
@@ -116,6 +121,15 @@ torch::Tensor Cct::example_input(int64_t batch) const {
 
 std::optional<ImageShape> Cct::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
+}
+
+std::optional<ImageTokens> Cct::image_tokens() const {
+  ImageTokens tokens{config.side(), config.side(), /*field=*/1, /*stride=*/1};
+  for (int64_t i = 0; i < config.convolutions; ++i) {
+    tokens.field += (config.kernel - 1 + kPoolKernel - 1) * tokens.stride;
+    tokens.stride *= kPoolStride;
+  }
+  return tokens;
 }
 
 }  // namespace vitrine

@@ -8,6 +8,7 @@
 #include "vitrine/nn/block.h"
 #include "vitrine/nn/linear.h"
 #include "vitrine/nn/parameter_info.h"
+#include "vitrine/nn/token_grid.h"
 
 namespace vitrine {
 
@@ -42,6 +43,8 @@ class Model : public torch::nn::Module {
   virtual Task task() const { return Task::Classes; }
   /// Nothing for models that do not take images.
   virtual std::optional<ImageShape> image_shape() const { return std::nullopt; }
+  /// Nothing for models that do not cut images into tokens, or whose tokens have no common size.
+  virtual std::optional<ImageTokens> image_tokens() const { return std::nullopt; }
   /// The positions' table (1, T, C); undefined for models without one.
   virtual torch::Tensor position_table() const { return {}; }
   /// Null for models that do not predict each token of a sequence from those before it.

@@ -164,4 +164,9 @@ std::optional<ImageShape> Vit::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
 }
 
+std::optional<ImageTokens> Vit::image_tokens() const {
+  const auto side = config.image / config.patch;
+  return ImageTokens{side, side, config.patch, config.patch};
+}
+
 }  // namespace vitrine

@@ -2,9 +2,9 @@
 
 // Vision Transformer: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2021).
 // Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameters
-// have timm's names and shapes. Beyond the paper: other positions, mean pooling, post-norm, ReLU, stochastic
-// depth, attention that costs less than all pairs, and the head of the CIFAR-10 network with 302M
-// parameters (`token_gelu_norm`).
+// have timm's names and shapes. Beyond the paper: other positions, mean pooling, post-norm, ReLU,
+// stochastic depth, attention that costs less than all pairs, and the head of the CIFAR-10 network
+// with 302M parameters (`token_gelu_norm`).
 
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
@@ -74,6 +74,7 @@ class Vit : public Model {
   BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
+  std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
 
   VitConfig config;

@@ -46,6 +46,8 @@ figcaption { color: var(--quiet); font-size: .92rem; margin-top: .4rem; }
 .grid { display: grid; gap: 1.25rem; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .grid figure { margin: 0; }
+.columns { columns: 24rem 2; column-gap: 2.5rem; margin: 1rem 0; }
+.columns p { margin: 0 0 .8rem; break-inside: avoid; }
 )";
 
 std::string base64(const std::string& bytes) {
@@ -111,6 +113,12 @@ void Page::section(const std::string& heading) {
 
 void Page::paragraph(const std::string& text) {
   body_ += fmt::format("<p>{}</p>\n", escape_markup(text));
+}
+
+void Page::columns(const std::vector<std::string>& paragraphs) {
+  body_ += "<div class=\"columns\">\n";
+  for (const auto& text : paragraphs) paragraph(text);
+  body_ += "</div>\n";
 }
 
 void Page::items(const char* tag, const std::vector<std::string>& items) {

@@ -46,6 +46,8 @@ class Page {
 
   void section(const std::string& heading);
   void paragraph(const std::string& text);
+  /// Paragraphs side by side in two columns, where the window has room for them.
+  void columns(const std::vector<std::string>& paragraphs);
   void list(const std::vector<std::string>& items);
   void numbered(const std::vector<std::string>& items);
   /// Things with a title and a line about them, each in a box of its own.

@@ -20,7 +20,8 @@ class PicturePlan : public PanelPlan {
       // Enough pixels to show a smooth heat map over a small picture.
       const auto factor = std::max<int64_t>(1, 256 / std::max(image_.width, image_.height));
       image_ = overlay(resize_nearest(image_, image_.width * factor, image_.height * factor),
-                       picture.heat, picture.colors, range, picture.alpha, picture.smooth);
+                       picture.heat, picture.colors, range,
+                       {.alpha = picture.alpha, .fade = picture.fade, .smooth = picture.smooth});
     }
     const double size = picture.size > 0 ? picture.size : automatic_size(shared.panels);
     const double scale = size / std::max(image_.width, image_.height);

@@ -7,7 +7,6 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
@@ -16,6 +15,7 @@
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -49,21 +49,22 @@ class Run {
 
   RunOutcome run(std::shared_ptr<Model> model, bool resume, int64_t threads) {
     say((resume ? "resume " : "run folder ") + folder_.path().string());
-    auto outcome =
-        train({.recipe = recipe_,
-               .folder = folder_,
-               .objective = *objective_,
-               .resume = resume,
-               .device = options_.device,
-               .threads = threads,
-               .show_progress = options_.show_progress,
-               .on_start =
-                   [&] {
-                     if (options_.write_reports) records_.emplace(folder_, objective_->metrics());
-                   },
-               .on_metrics = [&](const MetricsLine& line) { record(line); },
-               .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
-              std::move(model), data_);
+    auto outcome = train(
+        {.recipe = recipe_,
+         .folder = folder_,
+         .objective = *objective_,
+         .resume = resume,
+         .device = options_.device,
+         .threads = threads,
+         .show_progress = options_.show_progress,
+         .on_start =
+             [&] {
+               if (options_.write_reports)
+                 records_.emplace(folder_, objective_->metrics(), objective_->selection_metric());
+             },
+         .on_metrics = [&](const MetricsLine& line) { record(line); },
+         .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
+        std::move(model), data_);
     if (outcome.stop_reason == StopReason::Interrupted) return outcome;
     say(fmt::format("{} after {} epochs, {} steps, {}", stop_reason_text(outcome.stop_reason),
                     outcome.epochs, outcome.steps, duration_text(outcome.seconds)));

@@ -11,6 +11,7 @@ namespace {
 
 constexpr auto kBetweenCurves = std::chrono::seconds(10);  // a drawing takes a fifth of a second
 constexpr size_t kMostMarkers = 40;                        // longer curves are lines without dots
+constexpr int64_t kBestColor = 6;                          // black, over both curves
 
 /// An old event file would show the steps after the resume point twice.
 const RunFolder& without_old_events(const RunFolder& folder) {
@@ -33,7 +34,31 @@ plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string&
   return series;
 }
 
-plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
+/// The values of a line that begin with "validation_", without that.
+Metrics validation_of(const MetricsLine& line) {
+  static constexpr std::string_view kPrefix = "validation_";
+  Metrics values;
+  for (const auto& [name, value] : line.values)
+    if (name.starts_with(kPrefix)) values.emplace_back(name.substr(kPrefix.size()), value);
+  return values;
+}
+
+/// The line of the epoch whose checkpoint is the best; null before the first evaluation.
+const MetricsLine* best_epoch(const std::vector<MetricsLine>& lines, const Metric& selection) {
+  const MetricsLine* best = nullptr;
+  Metrics best_values;
+  for (const auto& line : lines) {
+    const auto values = validation_of(line);
+    if (line.kind != "epoch" || values.empty()) continue;
+    if (!better_evaluation(values, best_values, selection)) continue;
+    best = &line;
+    best_values = values;
+  }
+  return best;
+}
+
+plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric,
+                     const MetricsLine* best) {
   plot::Chart chart{.title = metric.name,
                     .x = {.label = "epoch"},
                     .y = {.label = metric.label(), .log = metric.log_scale}};
@@ -42,6 +67,14 @@ plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric
     auto series = series_of(lines, split, metric, stroke);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
+  const double y = best == nullptr ? std::nan("") : best->value("validation_" + metric.name);
+  if (std::isfinite(y))
+    chart.series.push_back({.name = fmt::format("best: epoch {}", best->epoch),
+                            .x = {static_cast<double>(best->epoch)},
+                            .y = {metric.in_unit(y)},
+                            .mark = plot::Mark::Points,
+                            .rings = true,
+                            .color = kBestColor});
   return chart;
 }
 
@@ -52,8 +85,11 @@ bool same_curves(const plot::Chart& one, const plot::Chart& other) {
 
 }  // namespace
 
-RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics)
-    : folder_(folder), metrics_(std::move(metrics)), events_(without_old_events(folder).path()) {
+RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics, Metric selection)
+    : folder_(folder),
+      metrics_(std::move(metrics)),
+      selection_(std::move(selection)),
+      events_(without_old_events(folder).path()) {
   if (!fs::exists(folder_.metrics())) return;
   for (const auto& line : read_metrics(folder_.metrics())) write_events(line);
 }
@@ -63,7 +99,9 @@ void RunRecords::add(const MetricsLine& line) {
   const auto now = std::chrono::steady_clock::now();
   const bool due = line.kind == "epoch" && now - drawn_ >= kBetweenCurves;
   if (!due && line.kind != "test") return;
-  write_curves(folder_, metrics_);
+  curves_figure(folder_.path().filename().string(), read_metrics(folder_.metrics()), metrics_,
+                selection_)
+      .save(folder_.path() / "curves");
   drawn_ = std::chrono::steady_clock::now();
 }
 
@@ -73,18 +111,23 @@ void RunRecords::write_events(const MetricsLine& line) {
   if (line.kind == "test") events_.flush();
 }
 
-void write_curves(const RunFolder& folder, const std::vector<Metric>& metrics) {
-  const auto lines = read_metrics(folder.metrics());
+plot::Figure curves_figure(const std::string& title, const std::vector<MetricsLine>& lines,
+                           const std::vector<Metric>& metrics, const Metric& selection) {
+  const auto* best = best_epoch(lines, selection);
   std::vector<plot::Chart> charts;
   for (const auto& metric : metrics) {
-    auto chart = chart_of(lines, metric);
+    auto chart = chart_of(lines, metric, best);
     if (chart.series.empty()) continue;
     if (!charts.empty() && same_curves(charts.back(), chart)) charts.pop_back();
     charts.push_back(std::move(chart));
   }
-  plot::Figure figure{.title = folder.path().filename().string(), .columns = 2};
+  plot::Figure figure{.title = title, .columns = 2};
   for (auto& chart : charts) figure.panels.emplace_back(std::move(chart));
-  figure.save(folder.path() / "curves");
+  if (best != nullptr)
+    figure.note =
+        fmt::format("Best checkpoint: epoch {}, validation {} {}.", best->epoch, selection.name,
+                    selection.text(best->value("validation_" + selection.name)));
+  return figure;
 }
 
 }  // namespace vitrine

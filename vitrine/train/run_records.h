@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "vitrine/plot/figure.h"
 #include "vitrine/train/metrics.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/tensorboard.h"
@@ -14,8 +15,8 @@ namespace vitrine {
 class RunRecords {
  public:
   /// Writes the event file from scratch from what metrics.jsonl holds already; `metrics` are those
-  /// of the objective.
-  RunRecords(const RunFolder& folder, std::vector<Metric> metrics);
+  /// of the objective, `selection` is the one that chooses the best checkpoint.
+  RunRecords(const RunFolder& folder, std::vector<Metric> metrics, Metric selection);
   /// Takes note of a line that was just added to metrics.jsonl. Epochs redraw the curves, at most
   /// every ten seconds, and the test's does.
   void add(const MetricsLine& line);
@@ -25,12 +26,15 @@ class RunRecords {
 
   RunFolder folder_;
   std::vector<Metric> metrics_;
+  Metric selection_;
   EventWriter events_;
   std::chrono::steady_clock::time_point drawn_{};
 };
 
-/// curves.png and curves.svg: each metric over the epochs. Of two that are always equal only the
-/// latter is drawn.
-void write_curves(const RunFolder& folder, const std::vector<Metric>& metrics);
+/// The curves of metrics.jsonl: each metric over the epochs, with the epoch whose checkpoint is the
+/// best by `selection` on the validation split marked. Of two metrics that are always equal only
+/// the latter is drawn.
+plot::Figure curves_figure(const std::string& title, const std::vector<MetricsLine>& lines,
+                           const std::vector<Metric>& metrics, const Metric& selection);
 
 }  // namespace vitrine

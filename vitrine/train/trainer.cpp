@@ -286,11 +286,8 @@ class Training {
     const double now = value_of(metrics, selection_.name),
                  before = value_of(position_.best, selection_.name);
     const bool gain = position_.best.empty() || selection_.better(now, before);
-    const bool tie_with_lower_loss =
-        !gain && now == before &&
-        value_of(metrics, kLossName) < value_of(position_.best, kLossName);
     position_.evaluations_without_gain = gain ? 0 : position_.evaluations_without_gain + 1;
-    if (!gain && !tie_with_lower_loss) return false;
+    if (!better_evaluation(metrics, position_.best, selection_)) return false;
     position_.best = metrics;
     position_.best_epoch = position_.epoch;
     return true;

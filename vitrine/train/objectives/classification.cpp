@@ -5,7 +5,6 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
-#include "vitrine/plot/figure.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/report.h"
 
@@ -31,20 +30,7 @@ class ClassificationReport : public Report {
 
   void save(const fs::path& folder) const override {
     write_file_atomically(folder / "classification_report.txt", text());
-    const auto n = matrix_.size();
-    plot::HeatMap map{
-        .title = fmt::format("Test set: {} of {} right", accuracy_metric().text(matrix_.accuracy()),
-                             matrix_.total()),
-        .values = {n, n, {}},
-        .row_names = matrix_.classes,
-        .column_names = matrix_.classes,
-        .x_label = "predicted class",
-        .y_label = "true class",
-        .colors = plot::ColorMap::Blues,
-        .annotate = n <= 20,
-        .color_label = "images"};
-    map.values.values.assign(matrix_.counts.begin(), matrix_.counts.end());
-    plot::Figure{.panels = {map}}.save(folder / "confusion_matrix");
+    plot::Figure{.panels = {confusion_map(matrix_, "Test set")}}.save(folder / "confusion_matrix");
   }
 
  private:
