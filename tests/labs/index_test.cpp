@@ -10,12 +10,12 @@
 namespace vitrine::labs {
 
 TEST(LabIndex, LinksThePagesThatExistAndTellsHowToMakeTheOthers) {
-  for (const auto& language : Words::languages()) {
+  for (const auto& language : lab_texts().languages()) {
     const test::TemporaryFolder folder;
-    const Words words(language);
+    const Translations texts(lab_texts(), language);
     for (const auto* page : {"lab1.html", "heads.html"})
       write_file_atomically(folder / page, "a page");
-    EXPECT_EQ(write_index(words, folder.path()), folder / "index.html");
+    EXPECT_EQ(write_index(texts, folder.path()), folder / "index.html");
     const auto html = read_file(folder / "index.html");
     EXPECT_TRUE(test::contains(html, "<a href=\"lab1.html\">"));
     EXPECT_TRUE(test::contains(html, "<a href=\"heads.html\">"));
@@ -25,11 +25,11 @@ TEST(LabIndex, LinksThePagesThatExistAndTellsHowToMakeTheOthers) {
         test::contains(html, "<code>vitrine lab exercise rnn --lang " + language + "</code>"));
     for (const auto* registry : {&labs(), &exercises()})
       for (const auto& [name, lab] : *registry) {
-        EXPECT_TRUE(test::contains(html, plot::escape_markup(words.at(lab.topic + ".title"))));
+        EXPECT_TRUE(test::contains(html, plot::escape_markup(texts.at(lab.topic + ".title"))));
         EXPECT_TRUE(
-            test::contains(html, plot::escape_markup(words.at("frame.summary." + lab.topic))));
+            test::contains(html, plot::escape_markup(texts.at("frame.summary." + lab.topic))));
       }
-    EXPECT_TRUE(test::contains(html, plot::escape_markup(words.at("frame.index.steps.5"))));
+    EXPECT_TRUE(test::contains(html, plot::escape_markup(texts.at("frame.index.steps.5"))));
   }
 }
 

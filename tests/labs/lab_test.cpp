@@ -34,13 +34,13 @@ std::string smoke_run(std::vector<std::string> what, const std::string& language
 }
 
 /// What a lab or exercise has said and left in a folder of its own.
-void expect_taught(const Lab& lab, const Words& words, const fs::path& folder,
+void expect_taught(const Lab& lab, const Translations& texts, const fs::path& folder,
                    const std::string& text) {
-  EXPECT_TRUE(text.starts_with(words.fill(lab.topic + ".title") + "\n="));
+  EXPECT_TRUE(text.starts_with(texts.fill(lab.topic + ".title") + "\n="));
   EXPECT_EQ(text.find('{'), std::string::npos) << text;
   EXPECT_FALSE(std::regex_search(text, std::regex(R"(\bnan\b)"))) << text;
   const auto page = read_file(folder / (lab.topic + ".html"));
-  EXPECT_TRUE(test::contains(page, "<html lang=\"" + words.language() + "\">"));
+  EXPECT_TRUE(test::contains(page, "<html lang=\"" + texts.language() + "\">"));
   EXPECT_TRUE(test::contains(page, "<figure>"));
   EXPECT_TRUE(test::contains(page, "<table>"));
   EXPECT_TRUE(test::contains(read_file(folder / "index.html"), "href=\"" + lab.topic + ".html\""));
@@ -61,11 +61,11 @@ class EveryLanguage : public testing::TestWithParam<std::string> {};
 }  // namespace
 
 TEST_P(EveryLanguage, LabsTeachAndLeaveTheirFigures) {
-  const Words words(GetParam());
+  const Translations texts(lab_texts(), GetParam());
   for (const auto& [name, lab] : labs()) {
     const test::TemporaryFolder folder;
     const auto text = smoke_run({name}, GetParam(), folder.path());
-    expect_taught(lab, words, folder.path(), text);
+    expect_taught(lab, texts, folder.path(), text);
     for (const auto& figure : kFigures.at(name))
       for (const auto* format : {".png", ".svg"})
         EXPECT_TRUE(fs::exists(folder / (figure + format))) << figure << format;
@@ -73,16 +73,16 @@ TEST_P(EveryLanguage, LabsTeachAndLeaveTheirFigures) {
 }
 
 TEST_P(EveryLanguage, ExercisesTeachAndLeaveAFigure) {
-  const Words words(GetParam());
+  const Translations texts(lab_texts(), GetParam());
   for (const auto& [name, exercise] : exercises()) {
     const test::TemporaryFolder folder;
     const auto text = smoke_run({"exercise", name}, GetParam(), folder.path());
-    expect_taught(exercise, words, folder.path(), text);
+    expect_taught(exercise, texts, folder.path(), text);
     EXPECT_GE(figures_in(folder.path()), 1) << name;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Labs, EveryLanguage, testing::ValuesIn(Words::languages()),
+INSTANTIATE_TEST_SUITE_P(Labs, EveryLanguage, testing::ValuesIn(lab_texts().languages()),
                          [](const auto& language) { return language.param; });
 
 TEST(LabCommand, TheLearnersSentencesAreTaken) {

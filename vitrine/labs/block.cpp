@@ -6,7 +6,6 @@
 #include "vitrine/labs/block_numbers.h"
 #include "vitrine/labs/block_parts.h"
 #include "vitrine/labs/lab.h"
-#include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
 namespace {
@@ -35,7 +34,7 @@ void show_steps(Lesson& lesson, const BlockWalk& walk) {
                     fmt::format("{} × {}", walk.tokens, walk.width), plain_number(step.mean),
                     plain_number(step.variance),
                     fmt::format("{:.3f} … {:.3f}", step.least_variance, step.greatest_variance)});
-  lesson.table(worded_table(lesson, "steps.table", std::move(rows)));
+  lesson.table("steps.table", std::move(rows));
   const auto& last = walk.steps.back();
   lesson.say("steps.seen", fmt::arg("mean", plain_number(last.mean)),
              fmt::arg("variance", plain_number(last.variance)),
@@ -55,8 +54,7 @@ void show_parameters(Lesson& lesson, const BlockWalk& walk) {
                     fmt::format("{:.1f} %", 100 * static_cast<double>(part.parameters) / total)});
   rows.push_back(
       {lesson.word("parameters.sum"), "12 d² + 13 d", fmt::format("{:.0f}", total), "100.0 %"});
-  lesson.table(
-      worded_table(lesson, "parameters.table", std::move(rows), fmt::arg("width", walk.width)));
+  lesson.table("parameters.table", std::move(rows), fmt::arg("width", walk.width));
   lesson.say("parameters.seen",
              fmt::arg("share", 100 * static_cast<double>(walk.parts[2].parameters) / total));
 }
@@ -96,8 +94,8 @@ void show_gradients(Lesson& lesson, const LabOptions& options) {
     for (size_t form = 1; form < gradients.size(); ++form)
       tokens.back().push_back(fmt::format("{:.3f}", gradients[form].stacks[i].alike));
   }
-  lesson.table(worded_table(lesson, "gradients.sizes", std::move(sizes)));
-  lesson.table(worded_table(lesson, "gradients.tokens", std::move(tokens)));
+  lesson.table("gradients.sizes", std::move(sizes));
+  lesson.table("gradients.tokens", std::move(tokens));
   say_gradients(lesson, gradients[0].stacks.back(), gradients[1].stacks.back(),
                 gradients[2].stacks.back(), gradients[3].stacks.back());
   lesson.figure("04_residual_effect", residual_figure(lesson, gradients),
@@ -115,8 +113,7 @@ void show_norms(Lesson& lesson, const LabOptions& options) {
     cells.push_back({std::to_string(row.batch), plain_number(row.batch_error_single),
                      plain_number(row.batch_error_several), plain_number(row.layer_error),
                      plain_number(row.batch_change), plain_number(row.layer_change)});
-  lesson.table(
-      worded_table(lesson, "norms.table", std::move(cells), fmt::arg("tokens", kSeveralTokens)));
+  lesson.table("norms.table", std::move(cells), fmt::arg("tokens", kSeveralTokens));
   lesson.say("norms.seen", fmt::arg("few", rows[1].batch), fmt::arg("small", rows[1].batch_change),
              fmt::arg("large", rows.back().batch_change), fmt::arg("batch", rows.back().batch),
              fmt::arg("layer", rows.back().layer_change));
@@ -128,7 +125,7 @@ void show_norms(Lesson& lesson, const LabOptions& options) {
     token[i].push_back(lesson.word(fmt::format("norms.lonely.rows.{}", i)));
     for (const double value : *values[i]) token[i].push_back(plain_number(value));
   }
-  lesson.table(worded_table(lesson, "norms.lonely", std::move(token)));
+  lesson.table("norms.lonely", std::move(token));
   lesson.say("norms.lonely_seen");
   lesson.figure("04_layer_against_batch_norm", norms_figure(lesson, rows),
                 lesson.word("norms.caption"));
@@ -147,7 +144,7 @@ void teach_block(Lesson& lesson, const LabOptions& options) {
       train_norm_places(options, lesson.word("training.progress"), lesson.word("training.runs"));
   teach_norm_places(lesson, trained);
   teach_activations(lesson, options);
-  teach_block_heads(lesson, walk, word_list(lesson, "words", kWords), trained);
+  teach_block_heads(lesson, walk, lesson.words("words"), trained);
   lesson.section("summary.title");
   lesson.say("summary.text");
 }

@@ -2,7 +2,6 @@
 
 #include "vitrine/labs/block_figures.h"
 #include "vitrine/labs/block_parts.h"
-#include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
 namespace {
@@ -40,7 +39,7 @@ void teach_norm_places(Lesson& lesson, const NormTrainings& trained) {
                     fmt::format("{:.4f}", setting.errors.front().mean),
                     fmt::format("{:.4f}", halfway.mean), mean_and_deviation(setting.test)});
   }
-  lesson.table(worded_table(lesson, "training.table", std::move(rows)));
+  lesson.table("training.table", std::move(rows));
   lesson.say("training.baseline", fmt::arg("constant", trained.constant));
   for (const char* place : {"post", "pre"}) {
     const double with = setting_of(trained, place, true).test.mean;
@@ -75,7 +74,7 @@ void teach_activations(Lesson& lesson, const LabOptions& options) {
         {fmt::format("{:g}", setting.rate), lesson.word("activations." + setting.activation),
          mean_and_deviation(setting.test),
          fmt::format("{:.1f} ± {:.1f} %", 100 * setting.dead.mean, 100 * setting.dead.std)});
-  lesson.table(worded_table(lesson, "activations.table", std::move(rows)));
+  lesson.table("activations.table", std::move(rows));
   lesson.say("activations.seen");
   lesson.figure("04_gelu_against_relu", activations_figure(lesson, curves, trained),
                 lesson.word("activations.caption"));
@@ -91,9 +90,8 @@ void teach_block_heads(Lesson& lesson, const BlockWalk& walk, const std::vector<
                     fmt::format("{:.2f}", walk.heads[head].evenness),
                     fmt::format("{:.2f}", trained.first_heads[head].evenness),
                     fmt::format("{:.2f}", trained.middle_heads[head].evenness)});
-  lesson.table(worded_table(lesson, "heads.table", std::move(rows),
-                            fmt::arg("layers", trained.layers),
-                            fmt::arg("middle", trained.middle_layer)));
+  lesson.table("heads.table", std::move(rows), fmt::arg("layers", trained.layers),
+               fmt::arg("middle", trained.middle_layer));
   lesson.say("heads.seen");
   lesson.figure("04_attention_patterns", block_heads_figure(lesson, walk, words, trained),
                 lesson.word("heads.caption"));

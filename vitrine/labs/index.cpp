@@ -7,38 +7,31 @@ namespace vitrine::labs {
 namespace {
 
 /// Links to the pages in `folder`; where one is missing, the command that makes it.
-std::vector<plot::PageEntry> lesson_entries(const Words& words, const Registry<Lab>& lessons,
+std::vector<plot::PageEntry> lesson_entries(const Translations& texts, const Registry<Lab>& lessons,
                                             const fs::path& folder, const std::string& command) {
   std::vector<plot::PageEntry> entries;
   for (const auto& [name, lab] : lessons) {
     const auto page = lab.topic + ".html";
-    entries.push_back({.title = words.fill(lab.topic + ".title"),
-                       .text = words.fill("frame.summary." + lab.topic),
+    entries.push_back({.title = texts.fill(lab.topic + ".title"),
+                       .text = texts.fill("frame.summary." + lab.topic),
                        .link = fs::exists(folder / page) ? page : "",
-                       .note = words.fill("frame.index.missing"),
-                       .command = fmt::format("{} {} --lang {}", command, name, words.language())});
+                       .note = texts.fill("frame.index.missing"),
+                       .command = fmt::format("{} {} --lang {}", command, name, texts.language())});
   }
   return entries;
 }
 
-std::vector<std::string> learning_path(const Words& words) {
-  std::vector<std::string> steps;
-  for (size_t i = 0; words.has(fmt::format("frame.index.steps.{}", i)); ++i)
-    steps.push_back(words.fill(fmt::format("frame.index.steps.{}", i)));
-  return steps;
-}
-
 }  // namespace
 
-fs::path write_index(const Words& words, const fs::path& folder) {
-  plot::Page page(words.fill("frame.title"), words.language());
-  page.paragraph(words.fill("frame.index.intro"));
-  page.section(words.fill("frame.index.path"));
-  page.numbered(learning_path(words));
-  page.section(words.fill("frame.index.labs"));
-  page.entries(lesson_entries(words, labs(), folder, "vitrine lab"));
-  page.section(words.fill("frame.index.exercises"));
-  page.entries(lesson_entries(words, exercises(), folder, "vitrine lab exercise"));
+fs::path write_index(const Translations& texts, const fs::path& folder) {
+  plot::Page page(texts.fill("frame.title"), texts.language());
+  page.paragraph(texts.fill("frame.index.intro"));
+  page.section(texts.fill("frame.index.path"));
+  page.numbered(texts.list("frame.index.steps"));
+  page.section(texts.fill("frame.index.labs"));
+  page.entries(lesson_entries(texts, labs(), folder, "vitrine lab"));
+  page.section(texts.fill("frame.index.exercises"));
+  page.entries(lesson_entries(texts, exercises(), folder, "vitrine lab exercise"));
   const auto path = folder / "index.html";
   page.save(path);
   return path;

@@ -7,7 +7,6 @@
 #include "vitrine/labs/positions_numbers.h"
 #include "vitrine/labs/positions_parts.h"
 #include "vitrine/labs/positions_training.h"
-#include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
 namespace {
@@ -32,7 +31,7 @@ void show_order(Lesson& lesson, const std::vector<OrderEffect>& effects) {
     rows.push_back({position_kind_word(lesson, effect.kind),
                     fmt::format("{:.1e}", effect.word_change),
                     fmt::format("{:.1e}", effect.mean_change)});
-  lesson.table(worded_table(lesson, "order.table", std::move(rows)));
+  lesson.table("order.table", std::move(rows));
   const auto& none = effect_of(effects, "none");
   lesson.say(none.word_change < kEqual ? "order.same" : "order.not_same",
              fmt::arg("sentence", sentence), fmt::arg("reversed", reversed),
@@ -77,9 +76,9 @@ void show_encodings(Lesson& lesson, const std::vector<Encoding>& encodings) {
   const auto distances =
       lesson.word("compare.distances_count", fmt::arg("count", 2 * kFarthestBias + 1));
   rows.push_back({lesson.word("short.relative"), "–", distances, "–", "–", "–"});
-  lesson.table(worded_table(
-      lesson, "compare.table", std::move(rows), fmt::arg("middle", kTrainedPositions / 2),
-      fmt::arg("next", kTrainedPositions / 2 + 1), fmt::arg("last", kTrainedPositions - 1)));
+  lesson.table("compare.table", std::move(rows), fmt::arg("middle", kTrainedPositions / 2),
+               fmt::arg("next", kTrainedPositions / 2 + 1),
+               fmt::arg("last", kTrainedPositions - 1));
   lesson.figure("03_encoding_comparison", encodings_figure(lesson, encodings),
                 lesson.word("compare.caption"));
 }
@@ -99,8 +98,8 @@ void show_shift(Lesson& lesson, uint64_t seed) {
     pairs.push_back({fmt::format("{}, {}", 2 * p.pair, 2 * p.pair + 1),
                      fmt::format("{:.3f}", p.angle), pair_text(p.before), pair_text(p.turned),
                      pair_text(p.after)});
-  lesson.table(worded_table(lesson, "shift.pairs", std::move(pairs), fmt::arg("from", kPosition),
-                            fmt::arg("to", kPosition + kShift)));
+  lesson.table("shift.pairs", std::move(pairs), fmt::arg("from", kPosition),
+               fmt::arg("to", kPosition + kShift));
   lesson.say("shift.fit", fmt::arg("positions", kAllPositions));
   const auto fits = shift_fits({1, 4, 16, 64}, seed);
   std::vector<Cells> rows;
@@ -111,7 +110,7 @@ void show_shift(Lesson& lesson, uint64_t seed) {
                     fmt::format("{:.1e}", fit.learned)});
     rotation = std::max(rotation, fit.rotation);
   }
-  lesson.table(worded_table(lesson, "shift.fits", std::move(rows)));
+  lesson.table("shift.fits", std::move(rows));
   lesson.say(rotation < kEqual ? "shift.exact" : "shift.not_exact", fmt::arg("rotation", rotation));
   lesson.say("shift.others");
 }
@@ -124,7 +123,7 @@ void show_similarity(Lesson& lesson, const Similarity& similarity) {
   for (const auto& row : similarity.rows)
     rows.push_back({std::to_string(row.distance), fmt::format("{:.3f}", row.sinusoidal),
                     fmt::format("{:.3f}", row.learned), fmt::format("{:.3f}", row.linear)});
-  lesson.table(worded_table(lesson, "similarity.table", std::move(rows)));
+  lesson.table("similarity.table", std::move(rows));
   const auto &near = similarity.rows.front(), &far = similarity.rows.back();
   lesson.say("similarity.seen", fmt::arg("spread", similarity.spread),
              fmt::arg("near", near.sinusoidal), fmt::arg("far", far.sinusoidal),
@@ -145,7 +144,7 @@ void show_beyond(Lesson& lesson) {
                   lesson.word("beyond.no_rows"), "–", "0"});
   rows.push_back({lesson.word("short.relative"), lesson.word("beyond.relative"),
                   lesson.word("beyond.clamped", fmt::arg("farthest", kFarthestBias)), "0 %", "–"});
-  lesson.table(worded_table(lesson, "beyond.table", std::move(rows)));
+  lesson.table("beyond.table", std::move(rows));
   lesson.say("beyond.seen", fmt::arg("outside", 100 * encodings.front().outside),
              fmt::arg("farthest", kFarthestBias));
 }

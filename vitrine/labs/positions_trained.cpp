@@ -5,7 +5,6 @@
 
 #include "vitrine/core/spread.h"
 #include "vitrine/labs/positions_figures.h"
-#include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
 namespace {
@@ -97,7 +96,7 @@ void teach_relative_positions(Lesson& lesson, const Similarity& similarity,
                     std::to_string(most - first), fmt::format("{:.2f}", *most),
                     std::to_string(least - first), fmt::format("{:.2f}", *least)});
   }
-  lesson.table(worded_table(lesson, "relative.table", std::move(rows)));
+  lesson.table("relative.table", std::move(rows));
   const auto middle = trained.learned_after.size() / 2;
   lesson.say("relative.learned", fmt::arg("near_before", trained.learned_before.front()),
              fmt::arg("near_after", trained.learned_after.front()),

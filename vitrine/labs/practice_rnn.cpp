@@ -3,7 +3,6 @@
 
 #include "vitrine/labs/lab.h"
 #include "vitrine/labs/practice_numbers.h"
-#include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
 namespace {

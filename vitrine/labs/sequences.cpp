@@ -4,7 +4,6 @@
 #include "vitrine/labs/sequences_figures.h"
 #include "vitrine/labs/sequences_inside.h"
 #include "vitrine/labs/sequences_numbers.h"
-#include "vitrine/labs/tables.h"
 
 namespace vitrine::labs {
 namespace {

@@ -97,11 +97,21 @@ std::string escape_lines(const std::string& text) {
   return result;
 }
 
-}  // namespace
-
 bool is_number_cell(const std::string& text) {
   return text == "–" || (text.find_first_of("0123456789") != std::string::npos &&
                          text.find_first_not_of("0123456789.,+-eE% ±") == std::string::npos);
+}
+
+}  // namespace
+
+std::vector<bool> number_columns(const std::vector<std::string>& header,
+                                 const std::vector<std::vector<std::string>>& rows) {
+  std::vector<bool> numbers;
+  for (size_t c = 0; c < header.size(); ++c)
+    numbers.push_back(!rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const auto& r) {
+      return c < r.size() && is_number_cell(r[c]);
+    }));
+  return numbers;
 }
 
 Page::Page(std::string title, std::string language)
@@ -152,13 +162,9 @@ void Page::preformatted(const std::string& text) {
 
 void Page::table(const std::vector<std::string>& header,
                  const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::string> open(header.size());
-  for (size_t c = 0; c < header.size(); ++c) {
-    const bool numbers = !rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const auto& r) {
-      return c < r.size() && is_number_cell(r[c]);
-    });
-    open[c] = numbers ? " class=\"number\"" : "";
-  }
+  std::vector<std::string> open;
+  for (const bool numbers : number_columns(header, rows))
+    open.push_back(numbers ? " class=\"number\"" : "");
   body_ += "<div class=\"table\"><table>\n<thead><tr>";
   for (size_t c = 0; c < header.size(); ++c)
     body_ += fmt::format("<th scope=\"col\"{}>{}</th>", open[c], escape_markup(header[c]));

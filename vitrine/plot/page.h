@@ -26,8 +26,10 @@ struct Table {
   std::vector<std::vector<std::string>> rows{};
 };
 
-/// Whether a cell holds a number, or a dash for none: columns of such cells are set to the right.
-bool is_number_cell(const std::string& text);
+/// Of each column whether all its cells hold numbers, or dashes for none: such columns are set to
+/// the right.
+std::vector<bool> number_columns(const std::vector<std::string>& header,
+                                 const std::vector<std::vector<std::string>>& rows);
 
 /// Something that a page tells of: a link to another page or, where there is none, a note and the
 /// command that helps.

@@ -1,4 +1,4 @@
-#include "vitrine/labs/words.h"
+#include "vitrine/report/translations.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -7,9 +7,8 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/nearest.h"
-#include "vitrine/labs/languages.h"
 
-namespace vitrine::labs {
+namespace vitrine::report {
 namespace {
 
 void collect_texts(const YAML::Node& node, const std::string& key,
@@ -32,13 +31,13 @@ std::string language_part(const std::string& locale) {
 
 }  // namespace
 
-std::vector<std::string> Words::languages() {
+std::vector<std::string> TextSet::languages() const {
   std::vector<std::string> codes;
-  for (const auto& file : language_files()) codes.push_back(file.code);
+  for (const auto& file : files) codes.push_back(file.language);
   return codes;
 }
 
-std::string Words::default_language() {
+std::string TextSet::default_language() const {
   for (const auto* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
     const char* locale = std::getenv(name);
     if (locale == nullptr || *locale == '\0') continue;
@@ -49,25 +48,32 @@ std::string Words::default_language() {
   return "en";
 }
 
-Words::Words(const std::string& language) : language_(language) {
-  const auto& files = language_files();
-  const auto file =
-      std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.code == language; });
-  check(file != files.end(), "language '{}' is not known{} (known: {})", language,
-        did_you_mean(language, languages()), fmt::join(languages(), ", "));
+Translations::Translations(const TextSet& texts, const std::string& language)
+    : file_(fmt::format("{}/{}.yaml", texts.folder, language)), language_(language) {
+  const auto file = std::find_if(texts.files.begin(), texts.files.end(),
+                                 [&](const auto& f) { return f.language == language; });
+  check(file != texts.files.end(), "language '{}' is not known{} (known: {})", language,
+        did_you_mean(language, texts.languages()), fmt::join(texts.languages(), ", "));
   collect_texts(YAML::Load(std::string(file->yaml)), "", texts_);
 }
 
-const std::string& Words::at(const std::string& key) const {
+const std::string& Translations::at(const std::string& key) const {
   const auto text = texts_.find(key);
-  check(text != texts_.end(), "labs: text/{}.yaml has no text '{}'", language_, key);
+  check(text != texts_.end(), "{} has no text '{}'", file_, key);
   return text->second;
 }
 
-std::vector<std::string> Words::keys() const {
+std::vector<std::string> Translations::list(const std::string& key) const {
+  std::vector<std::string> items = {at(key + ".0")};
+  for (auto next = key + ".1"; has(next); next = fmt::format("{}.{}", key, items.size()))
+    items.push_back(at(next));
+  return items;
+}
+
+std::vector<std::string> Translations::keys() const {
   std::vector<std::string> keys;
   for (const auto& [key, text] : texts_) keys.push_back(key);
   return keys;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::report

@@ -1,10 +1,10 @@
-#include "vitrine/labs/terminal.h"
+#include "vitrine/report/terminal.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-namespace vitrine::labs {
+namespace vitrine::report {
 
 TEST(Terminal, HangulTakesTwoColumns) {
   EXPECT_EQ(display_width(""), 0);
@@ -63,4 +63,4 @@ TEST(Terminal, OnlyColumnsOfNumbersAreSetRight) {
             "         3  O(n)\n");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::report

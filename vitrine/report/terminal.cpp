@@ -1,4 +1,4 @@
-#include "vitrine/labs/terminal.h"
+#include "vitrine/report/terminal.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "vitrine/plot/text.h"
 
-namespace vitrine::labs {
+namespace vitrine::report {
 namespace {
 
 using Range = std::pair<char32_t, char32_t>;
@@ -58,30 +58,27 @@ std::string spaces(int64_t count) {
   return std::string(static_cast<size_t>(std::max<int64_t>(count, 0)), ' ');
 }
 
-struct Column {
-  int64_t width = 0;
-  bool numbers = false;
+struct Columns {
+  std::vector<int64_t> widths{};
+  std::vector<bool> numbers{};
 };
 
-std::vector<Column> columns_of(const plot::Table& table) {
-  std::vector<Column> columns;
+Columns columns_of(const plot::Table& table) {
+  Columns columns{.numbers = plot::number_columns(table.header, table.rows)};
   for (size_t c = 0; c < table.header.size(); ++c) {
-    Column column{.width = display_width(table.header[c]), .numbers = !table.rows.empty()};
-    for (const auto& row : table.rows) {
-      column.width = std::max(column.width, display_width(row.at(c)));
-      column.numbers = column.numbers && plot::is_number_cell(row.at(c));
-    }
-    columns.push_back(column);
+    columns.widths.push_back(display_width(table.header[c]));
+    for (const auto& row : table.rows)
+      columns.widths[c] = std::max(columns.widths[c], display_width(row.at(c)));
   }
   return columns;
 }
 
-std::string row_text(const std::vector<std::string>& cells, const std::vector<Column>& columns) {
+std::string row_text(const std::vector<std::string>& cells, const Columns& columns) {
   std::string line;
-  for (size_t c = 0; c < columns.size(); ++c) {
+  for (size_t c = 0; c < columns.widths.size(); ++c) {
     const auto cell = plot::clean_text(cells.at(c));
-    const auto fill = spaces(columns[c].width - display_width(cell));
-    line += (c > 0 ? "  " : "") + (columns[c].numbers ? fill + cell : cell + fill);
+    const auto fill = spaces(columns.widths[c] - display_width(cell));
+    line += (c > 0 ? "  " : "") + (columns.numbers[c] ? fill + cell : cell + fill);
   }
   return line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
 }
@@ -125,10 +122,10 @@ std::string underlined(const std::string& text, char dashes) {
 std::string table_text(const plot::Table& table) {
   const auto columns = columns_of(table);
   std::vector<std::string> rule;
-  for (const auto& column : columns) rule.emplace_back(static_cast<size_t>(column.width), '-');
+  for (const auto width : columns.widths) rule.emplace_back(static_cast<size_t>(width), '-');
   auto text = row_text(table.header, columns) + row_text(rule, columns);
   for (const auto& row : table.rows) text += row_text(row, columns);
   return text;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::report

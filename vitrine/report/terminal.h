@@ -6,9 +6,9 @@
 
 #include "vitrine/plot/page.h"
 
-namespace vitrine::labs {
+namespace vitrine::report {
 
-/// How wide the labs write.
+/// How wide reports are written on a terminal.
 constexpr int64_t kColumns = 88;
 
 /// Columns that a text takes on a terminal: two for Hangul, Han and other wide characters, none for
@@ -30,4 +30,4 @@ std::string underlined(const std::string& text, char dashes);
 /// the title.
 std::string table_text(const plot::Table& table);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::report

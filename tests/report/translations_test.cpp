@@ -1,28 +1,21 @@
-#include "vitrine/labs/words.h"
+#include "vitrine/report/translations.h"
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <regex>
-#include <set>
 
 #include "tests/support/errors.h"
+#include "tests/support/translations.h"
 
-namespace vitrine::labs {
+namespace vitrine::report {
 namespace {
 
-/// The names between braces; doubled braces are text.
-std::set<std::string> placeholders(const std::string& text) {
-  static const std::regex doubled(R"(\{\{|\}\})"), placeholder(R"(\{([^{}:]*)[^{}]*\})");
-  const auto plain = std::regex_replace(text, doubled, "");
-  std::set<std::string> names;
-  for (std::sregex_iterator match(plain.begin(), plain.end(), placeholder), end; match != end;
-       ++match)
-    names.insert((*match)[1]);
-  return names;
-}
+const TextSet kTexts{"some/text",
+                     {{"en", "a:\n  sum: '{sum:.1f} in all'\nsteps: [one, two]\n"},
+                      {"ko", "a:\n  sum: '모두 {sum:.1f}'\nsteps: [하나, 둘]\n"}}};
 
 /// Sets the locale's variables for one test; an empty text removes one.
 class Locale {
@@ -53,43 +46,39 @@ class Locale {
 
 std::string language_under(const std::map<std::string, std::string>& values) {
   const Locale locale(values);
-  return Words::default_language();
+  return kTexts.default_language();
 }
 
 }  // namespace
 
-TEST(Words, EveryLanguageSaysTheSameThings) {
-  const Words english("en");
-  const auto languages = Words::languages();
-  EXPECT_NE(std::find(languages.begin(), languages.end(), "ko"), languages.end());
-  for (const auto& language : languages) {
-    const Words words(language);
-    EXPECT_EQ(words.keys(), english.keys()) << language;
-    for (const auto& key : words.keys()) {
-      EXPECT_FALSE(words.at(key).empty()) << language << " " << key;
-      if (english.has(key)) {
-        EXPECT_EQ(placeholders(words.at(key)), placeholders(english.at(key)))
-            << language << " " << key;
-      }
-    }
-  }
+TEST(Translations, FillsPlaceholdersAndNumbersLists) {
+  const Translations texts(kTexts, "ko");
+  EXPECT_EQ(texts.fill("a.sum", fmt::arg("sum", 0.25)), "모두 0.2");
+  EXPECT_EQ(texts.list("steps"), (std::vector<std::string>{"하나", "둘"}));
+  EXPECT_EQ(texts.keys(), (std::vector<std::string>{"a.sum", "steps.0", "steps.1"}));
 }
 
-TEST(Words, FillReplacesNamesAndListsAreNumbered) {
-  const Words words("en");
-  EXPECT_EQ(words.fill("frame.figure", fmt::arg("path", "a.png")), "figure: a.png");
-  EXPECT_TRUE(words.has("quiz.0.choices.1"));
-  EXPECT_TRUE(test::contains(test::error_of([&] { words.at("lab1.no_such_text"); }),
-                             "text/en.yaml has no text 'lab1.no_such_text'"));
+TEST(Translations, AMissingTextThrowsWithItsFileAndKey) {
+  const Translations texts(kTexts, "en");
+  EXPECT_FALSE(texts.has("a.no"));
+  EXPECT_EQ(test::error_of([&] { texts.at("a.no"); }), "some/text/en.yaml has no text 'a.no'");
+  EXPECT_EQ(test::error_of([&] { texts.list("a"); }), "some/text/en.yaml has no text 'a.0'");
 }
 
-TEST(Words, AnUnknownLanguageIsRefused) {
-  const auto error = test::error_of([] { Words("tlh"); });
+TEST(Translations, AnUnknownLanguageIsRefused) {
+  const auto error = test::error_of([] { Translations(kTexts, "tlh"); });
   EXPECT_TRUE(test::contains(error, "language 'tlh' is not known"));
   EXPECT_TRUE(test::contains(error, "en, ko"));
 }
 
-TEST(Words, TheEnvironmentChoosesTheLanguage) {
+TEST(Translations, ComparisonOfLanguagesSeesPlaceholders) {
+  test::expect_same_in_every_language(kTexts);
+  EXPECT_EQ(test::placeholders("{a:.2f} {{b}} {c}"), (std::set<std::string>{"a", "c"}));
+  const TextSet unlike{"some/text", {{"en", "a: '{x}'"}, {"ko", "a: '{y}'"}}};
+  EXPECT_NONFATAL_FAILURE(test::expect_same_in_every_language(unlike), "some/text ko a");
+}
+
+TEST(Translations, TheEnvironmentChoosesTheLanguage) {
   EXPECT_EQ(language_under({{"LANG", "ko_KR.UTF-8"}}), "ko");
   EXPECT_EQ(language_under({{"LANG", "ko"}}), "ko");
   EXPECT_EQ(language_under({{"LANG", "en_GB.UTF-8"}, {"LC_MESSAGES", "ko_KR.UTF-8"}}), "ko");
@@ -99,4 +88,4 @@ TEST(Words, TheEnvironmentChoosesTheLanguage) {
   EXPECT_EQ(language_under({}), "en");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::report
