@@ -80,7 +80,7 @@ std::string tokens_text(const Explanation& e) {
 }
 
 std::string query_text(const Explanation& e) {
-  return e.class_token ? "the class token" : "all queries (mean)";
+  return e.class_token ? "the class token" : "the average query";
 }
 
 std::string readout_text(const Explanation& e) {

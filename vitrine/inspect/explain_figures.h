@@ -12,7 +12,7 @@ std::string token_word(const Explanation& explanation);
 std::string token_words(const Explanation& explanation);
 /// How the image becomes tokens, as the model tells: a sentence.
 std::string tokens_text(const Explanation& explanation);
-/// Whose weights the heads' maps show: "the class token" or "all queries (mean)".
+/// Whose weights the heads' maps show: "the class token" or "the average query".
 std::string query_text(const Explanation& explanation);
 /// What the answer reads: "the class token", "the mean of all tokens", "the sequence pooling".
 std::string readout_text(const Explanation& explanation);

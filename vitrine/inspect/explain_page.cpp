@@ -1,37 +1,17 @@
 #include <fmt/format.h>
 
 #include "vitrine/inspect/explain_figures.h"
-#include "vitrine/plot/page.h"
+#include "vitrine/report/report.h"
 
 namespace vitrine {
 namespace {
-
-/// Writes figures as files and puts them on the page.
-class FigureWriter {
- public:
-  FigureWriter(plot::Page& page, fs::path folder) : page_(page), folder_(std::move(folder)) {}
-
-  void add(const char* file, const plot::Figure& figure, const std::string& caption) {
-    paths.push_back(folder_ / file);
-    const auto png = figure.render("png");
-    write_file_atomically(paths.back(), png);
-    page_.figure({.figure = figure, .caption = caption, .embed = plot::Embed::Png, .png = png});
-  }
-
-  std::vector<fs::path> paths;
-
- private:
-  plot::Page& page_;
-  fs::path folder_;
-};
 
 std::string rollout_result(const Explanation& e) {
   auto text = fmt::format("The rollout of this image spans {}.", describe(e.rollout));
   if (e.class_token)
     text += fmt::format(
-        " {:.0f} % of it stays with the class token, through the residual connections; the map "
-        "shows "
-        "how the rest is spread over the {}.",
+        " {:.0f} % of it stays with the class token, through the residual connections; the "
+        "map shows how the rest is spread over the {}.",
         100 * e.rollout_kept, token_words(e));
   if (e.readout == Readout::Weighted)
     text += fmt::format(" The pooling weights span {}.", describe(e.pooling));
@@ -42,14 +22,12 @@ std::string rollout_result(const Explanation& e) {
 
 std::vector<fs::path> write_explanation(const Explanation& e, const std::string& subject,
                                         const fs::path& folder) {
-  make_folder(folder);
-  plot::Page page(fmt::format("{}: {}", e.model, subject), "en");
-  FigureWriter writer(page, folder);
+  report::Report page({.title = fmt::format("{}: {}", e.model, subject), .folder = folder});
 
   page.section("The answer");
-  writer.add("prediction.png", prediction_figure(e),
-             "Left, the part of the image that the network sees. Right, the probabilities of the "
-             "classes that it finds most likely.");
+  page.figure("prediction.png", prediction_figure(e),
+              "Left, the part of the image that the network sees. Right, the probabilities of the "
+              "classes that it finds most likely.");
 
   page.section("Attention rollout");
   page.columns(
@@ -62,10 +40,11 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
        rollout_result(e) +
            " Rollout sees attention only, neither values nor feed-forward layers: it says where "
            "information can come from, not why the network chose this class."});
-  writer.add("rollout.png", rollout_figure(e),
-             fmt::format("How much of each {} reaches {}, as a multiple of what it would be if all "
-                         "counted the same. Red counts more, blue less, white is uniform.",
-                         token_word(e), readout_text(e)));
+  page.figure(
+      "rollout.png", rollout_figure(e),
+      fmt::format("How much of each {} reaches {}, as a multiple of what it would be if all "
+                  "counted the same. Red counts more, blue less, white is uniform.",
+                  token_word(e), readout_text(e)));
 
   page.section("Every layer, every head");
   page.columns(
@@ -79,9 +58,9 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
                                    "their weights: a low H with a pale map is a head whose queries "
                                    "attend to different tokens. ",
                    near_uniform_text(e))});
-  writer.add("attention.png", attention_figure(e),
-             fmt::format("Attention weights of {}, one map per layer and head, beside the image.",
-                         query_text(e)));
+  page.figure("attention.png", attention_figure(e),
+              fmt::format("Attention weights of {}, one map per layer and head, beside the image.",
+                          query_text(e)));
 
   page.section("Positions");
   if (e.positions.rows > 0) {
@@ -93,18 +72,18 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
              token_word(e), token_words(e)),
          "A bright spot that moves along with the map means that the network knows what is near "
          "what; bright rows and columns mean that it knows rows and columns."});
-    writer.add("positions.png", positions_figure(e),
-               fmt::format("One small map per {0}, at its own place: the cosine similarity of its "
-                           "position with that of every other {0} (1 = the same).",
-                           token_word(e)));
+    page.figure("positions.png", positions_figure(e),
+                fmt::format("One small map per {0}, at its own place: the cosine similarity of its "
+                            "position with that of every other {0} (1 = the same).",
+                            token_word(e)));
   } else {
     page.paragraph(
         fmt::format("This network adds no positions to its {}, so there is nothing to compare.",
                     token_words(e)));
   }
-  writer.paths.push_back(folder / "explain.html");
-  page.save(writer.paths.back());
-  return writer.paths;
+  auto files = page.figure_files();
+  files.push_back(page.save("explain.html"));
+  return files;
 }
 
 }  // namespace vitrine

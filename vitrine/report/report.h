@@ -29,6 +29,8 @@ class Report {
 
   void section(const std::string& heading);
   void paragraph(const std::string& text);
+  /// Paragraphs that stand side by side on the page, where the window has room for them.
+  void columns(const std::vector<std::string>& paragraphs);
   /// A list; nothing if there are no items.
   void list(const std::vector<std::string>& items);
   void numbered(const std::vector<std::string>& items);
@@ -49,6 +51,7 @@ class Report {
   fs::path save(const std::string& file) const;
 
  private:
+  void plain_text(const std::string& text);
   void items(const std::vector<std::string>& items, bool numbered);
   void print(const std::string& block);
 
