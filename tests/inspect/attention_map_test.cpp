@@ -22,6 +22,8 @@ TEST(AttentionMap, SaysWhenItIsCloseToUniform) {
   EXPECT_TRUE(near_uniform(map_of({0.8, 1.25})));
   EXPECT_FALSE(near_uniform(map_of({0.79, 1})));
   EXPECT_FALSE(near_uniform(map_of({1, 1.26})));
+  EXPECT_TRUE(within(map_of({0.5, 2}), kWeak));
+  EXPECT_FALSE(within(map_of({0.49, 2}), kWeak));
 }
 
 TEST(AttentionMap, HasTheSameScaleWhateverItsOwnRangeIs) {

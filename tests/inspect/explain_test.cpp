@@ -186,6 +186,7 @@ TEST_F(Explain, AHeadThatLooksAtOneTokenIsSaidToDoSo) {
   head.entropy = 0;
   const auto figure = attention_figure(e);
   EXPECT_TRUE(test::contains(figure.note, "16 of 64 values lie beyond"));
+  EXPECT_TRUE(test::contains(figure.note, "3 of 4 stay within 0.50–2.00 ×"));
   const auto& map = std::get<plot::HeatMap>(figure.panels[4]);  // second row: image, head 1
   EXPECT_EQ(map.title, "H 0.00; 0.00–17.0 ×");
   EXPECT_EQ(map.values.values[3], kScaleDoublings);

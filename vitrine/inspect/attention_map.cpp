@@ -22,10 +22,12 @@ MultipleRange range_of(const AttentionMap& map) {
   return {*low, *high};
 }
 
-bool near_uniform(const AttentionMap& map) {
+bool within(const AttentionMap& map, double factor) {
   const auto range = range_of(map);
-  return range.low >= 1 / kNearUniform && range.high <= kNearUniform;
+  return range.low >= 1 / factor && range.high <= factor;
 }
+
+bool near_uniform(const AttentionMap& map) { return within(map, kNearUniform); }
 
 std::string range_text(const AttentionMap& map) {
   const auto range = range_of(map);

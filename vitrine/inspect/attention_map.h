@@ -21,9 +21,12 @@ struct MultipleRange {
 };
 MultipleRange range_of(const AttentionMap& map);
 
+/// Whether every multiple lies within 1 / `factor` to `factor`.
+bool within(const AttentionMap& map, double factor);
 /// Whether every multiple lies within 0.8 to 1.25, a fifth below and a quarter above uniform.
 bool near_uniform(const AttentionMap& map);
 inline constexpr double kNearUniform = 1.25;
+inline constexpr double kWeak = 2;  // initial weights alone give maps of about this range
 
 /// "0.94–1.18 ×".
 std::string range_text(const AttentionMap& map);

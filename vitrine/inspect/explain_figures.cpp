@@ -97,11 +97,20 @@ std::string readout_text(const Explanation& e) {
 
 std::string near_uniform_text(const Explanation& e) {
   const auto maps = all_heads(e);
-  const auto near =
-      std::count_if(maps.begin(), maps.end(), [](const auto* map) { return near_uniform(*map); });
-  if (near == 0) return "";
-  return fmt::format("{} of {} maps lie within {:.2f}–{:.2f} ×: close to uniform, not informative.",
-                     near, maps.size(), 1 / kNearUniform, kNearUniform);
+  const auto count = [&](double factor) {
+    return std::count_if(maps.begin(), maps.end(),
+                         [&](const auto* map) { return within(*map, factor); });
+  };
+  std::string text;
+  if (const auto near = count(kNearUniform); near > 0)
+    text =
+        fmt::format("{} of {} maps lie within {:.2f}–{:.2f} ×: close to uniform, not informative. ",
+                    near, maps.size(), 1 / kNearUniform, kNearUniform);
+  if (const auto weak = count(kWeak); weak > 0)
+    text += fmt::format(
+        "{} of {} stay within {:.2f}–{:.2f} ×, as most maps of an untrained network do.", weak,
+        maps.size(), 1 / kWeak, kWeak);
+  return text;
 }
 
 Figure prediction_figure(const Explanation& e) {

@@ -26,7 +26,7 @@ plot::Figure attention_figure(const Explanation& explanation);
 /// One small map per token: how alike its position is to every other's.
 plot::Figure positions_figure(const Explanation& explanation);
 
-/// How many of all heads' maps are close to uniform, as a sentence.
+/// How many of all heads' maps are close to uniform or differ little from it, in sentences.
 std::string near_uniform_text(const Explanation& explanation);
 
 }  // namespace vitrine
