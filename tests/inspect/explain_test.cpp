@@ -50,8 +50,8 @@ class Explain : public testing::Test {
 TEST_F(Explain, TellsWhatAVitLooksAt) {
   const auto e = explain(load("vit_c10_small", test::kSmallVit), ramp());
   EXPECT_TRUE(e.class_token);
-  EXPECT_EQ(e.picture.width, 20);  // the centre square, with all its pixels
-  EXPECT_EQ(e.picture.height, 20);
+  EXPECT_EQ(e.image.width, 20);  // the centre square, with all its pixels
+  EXPECT_EQ(e.image.height, 20);
   ASSERT_EQ(e.heads.size(), 2);
   ASSERT_EQ(e.heads[0].size(), 2);
   EXPECT_EQ(e.heads[1][1].multiples.rows, 4);
@@ -172,7 +172,7 @@ TEST_F(Explain, MapsOfUniformAttentionAreWhiteAndSaidToBeUninformative) {
   EXPECT_TRUE(
       test::contains(rollout.note, "1.00–1.00 × uniform: close to uniform, not informative"));
   EXPECT_TRUE(test::contains(attention.title, "Attention of the class token"));
-  EXPECT_TRUE(std::holds_alternative<plot::Picture>(attention.panels[0]));  // beside each row
+  EXPECT_TRUE(std::holds_alternative<plot::Image>(attention.panels[0]));  // beside each row
   const auto& map = std::get<plot::HeatMap>(attention.panels[1]);
   EXPECT_EQ(map.title, "H 1.00; 1.00–1.00 ×");
   for (const double value : map.values.values) EXPECT_NEAR(value, 0, 1e-3);  // the scale's white

@@ -86,7 +86,7 @@ int run_lab(const LabCommandOptions& o, Streams s) {
         fmt::join(o.rest, " "));
   const Translations texts(lab_texts(), o.language);
   if (o.what != "quiz") return run_labs(o, texts, s);
-  labs::hold_quiz(texts, std::cin, s.out);
+  labs::run_quiz(texts, std::cin, s.out);
   return 0;
 }
 

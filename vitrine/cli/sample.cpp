@@ -53,7 +53,7 @@ plot::Figure sample_sheet(const SampleCommandOptions& o, const std::vector<Image
     images.push_back(made[i]);
     titles.push_back(fmt::format("{} {}", o.generate.image ? "completed" : "sample", i + 1));
   }
-  return plot::picture_grid(sample_title(o), images, titles);
+  return plot::image_grid(sample_title(o), images, titles);
 }
 
 int run_sample(SampleCommandOptions o, Streams s) {

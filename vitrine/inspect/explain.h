@@ -17,7 +17,7 @@ struct LoadedCheckpoint;
 /// What a network answered to an image and what it attended to on the way.
 struct Explanation {
   std::string model;
-  Image picture;      // the part of the image that the network sees
+  Image image;        // the part of the image that the network sees
   int64_t input = 0;  // to how many pixels a side it is resized
   std::vector<Prediction> predictions;
   bool class_token = false;          // whose weights `heads` are; otherwise means over all queries

@@ -11,7 +11,7 @@ namespace {
 using plot::Chart;
 using plot::Figure;
 using plot::HeatMap;
-using plot::Picture;
+using plot::ImagePanel;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
 constexpr double kRolloutPanel = 210;
@@ -22,7 +22,7 @@ std::string figures_of(const AttentionMap& map) {
 }
 
 /// Leaves a panel's room white.
-Picture blank(double size) {
+ImagePanel blank(double size) {
   Image white(1, 1);
   std::fill_n(white.at(0, 0), white.channels, uint8_t{255});
   return {.image = white, .size = size};
@@ -126,7 +126,7 @@ Figure prediction_figure(const Explanation& e) {
   const auto& best = e.predictions.front();
   return {.title = fmt::format("{}: {} ({:.1f} %)", e.model, best.label, 100 * best.probability),
           .columns = 2,
-          .panels = {Picture{.title = "What the network sees", .image = e.picture, .size = 280},
+          .panels = {ImagePanel{.title = "What the network sees", .image = e.image, .size = 280},
                      chart}};
 }
 
@@ -135,23 +135,23 @@ Figure rollout_figure(const Explanation& e) {
                                      token_word(e), readout_text(e))};
   const auto size = kRolloutPanel;
   std::vector<const AttentionMap*> maps = {&e.rollout};
-  figure.panels.push_back(Picture{.title = "Image", .image = e.picture, .size = size});
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = size});
   if (e.readout == Readout::Weighted) {
     figure.panels.push_back(
         scaled_map(e.pooling, "Pooling weights: " + figures_of(e.pooling), size));
     maps.push_back(&e.pooling);
   }
   figure.panels.push_back(scaled_map(e.rollout, "Rollout: " + figures_of(e.rollout), size));
-  figure.panels.push_back(Picture{.title = "Rollout over the image",
-                                  .image = e.picture,
-                                  .heat = on_scale(e.rollout),
-                                  .colors = plot::ColorMap::BlueRed,
-                                  .low = -kScaleDoublings,
-                                  .high = kScaleDoublings,
-                                  .alpha = 0.8,
-                                  .fade = true,
-                                  .smooth = false,
-                                  .size = size});
+  figure.panels.push_back(ImagePanel{.title = "Rollout over the image",
+                                     .image = e.image,
+                                     .heat = on_scale(e.rollout),
+                                     .colors = plot::ColorMap::BlueRed,
+                                     .low = -kScaleDoublings,
+                                     .high = kScaleDoublings,
+                                     .alpha = 0.8,
+                                     .fade = true,
+                                     .smooth = false,
+                                     .size = size});
   figure.columns = static_cast<int64_t>(figure.panels.size());
   add_scale(figure);
   figure.note = fmt::format(
@@ -175,7 +175,7 @@ Figure attention_figure(const Explanation& e) {
   figure.column_names.insert(figure.column_names.begin(), "image");
   const double size = across <= 4 ? 150 : across <= 8 ? 108 : 84;
   for (size_t row = 0; row < down; ++row) {
-    figure.panels.push_back(Picture{.image = e.picture, .size = size});
+    figure.panels.push_back(ImagePanel{.image = e.image, .size = size});
     for (size_t column = 0; column < across; ++column) {
       const auto& layer = e.heads[layers_across ? column : row];
       const auto head = layers_across ? row : column;

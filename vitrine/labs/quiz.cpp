@@ -136,7 +136,7 @@ std::vector<Question> quiz_questions(const Translations& texts) {
   return questions;
 }
 
-QuizScore hold_quiz(const Translations& texts, std::istream& in, std::ostream& out) {
+QuizScore run_quiz(const Translations& texts, std::istream& in, std::ostream& out) {
   return Quiz(texts, in, out).hold();
 }
 

@@ -9,7 +9,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/patches.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
@@ -25,10 +25,10 @@ struct VitConfig {
   int64_t depth = 12;
   int64_t heads = 12;
   int64_t hidden = 3072;
-  Positions positions = Positions::Learned;
+  PositionalEncoding positions = PositionalEncoding::Learned;
   Pool pool = Pool::Token;
   VitHead head = VitHead::Linear;
-  NormPlace norm = NormPlace::Pre;
+  NormPosition norm = NormPosition::Pre;
   Activation activation = Activation::Gelu;
   double dropout = 0;
   double attention_dropout = 0;

@@ -123,7 +123,7 @@ std::string classification_report_json(const ConfusionMatrix& matrix) {
 }
 
 plot::HeatMap confusion_map(const ConfusionMatrix& matrix, const std::string& split) {
-  constexpr int64_t kMostAnnotated = 30;
+  constexpr int64_t kMaxAnnotated = 30;
   const auto n = matrix.size();
   plot::HeatMap map{
       .title =
@@ -136,9 +136,9 @@ plot::HeatMap confusion_map(const ConfusionMatrix& matrix, const std::string& sp
       .colors = plot::ColorMap::Blues,
       .low = 0,
       .high = 1,
-      .annotate = n <= kMostAnnotated,
-      .color_label = n <= kMostAnnotated ? "fraction of the true class (numbers: examples)"
-                                         : "fraction of the true class"};
+      .annotate = n <= kMaxAnnotated,
+      .color_label = n <= kMaxAnnotated ? "fraction of the true class (numbers: examples)"
+                                        : "fraction of the true class"};
   for (int64_t truth = 0; truth < n; ++truth) {
     const auto support = static_cast<double>(class_scores(matrix, truth).support);
     for (int64_t predicted = 0; predicted < n; ++predicted) {
