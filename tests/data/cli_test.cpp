@@ -27,7 +27,8 @@ Ran run(const std::vector<std::string>& arguments) {
 TEST(DataCommand, ListsEveryDataSet) {
   const auto ran = run({"data", "list"});
   EXPECT_EQ(ran.code, 0);
-  for (const char* name : {"cifar10", "fashion_mnist", "folder", "synthetic", "waves", "sentences"})
+  for (const char* name : {"cifar10", "cifar100", "mnist", "fashion_mnist", "folder", "synthetic",
+                           "waves", "sentences"})
     EXPECT_TRUE(test::contains(ran.out, name));
   const auto first = run({"data", "list", "--json"}).out;
   EXPECT_EQ(nlohmann::json::parse(first.substr(0, first.find('\n')))["name"], "cifar10");
