@@ -40,6 +40,15 @@ torch::Tensor normalised(const Image& image, const DataConfig& c) {
 
 }  // namespace
 
+TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
+  const auto c = resolved(small());
+  const auto train = open_part(c, 0, Part::Train);
+  std::vector<int64_t> expected(4);
+  for (int64_t i = 0; i < train->size(); ++i) ++expected[train->label(i)];
+  EXPECT_EQ(open_data(c, 0).class_counts, expected);
+  EXPECT_EQ(std::accumulate(expected.begin(), expected.end(), int64_t{0}), 54);
+}
+
 TEST(ImageBatches, NormalisesPicturesAsStored) {
   const auto c = resolved(small());
   const auto data = open_part(c, 0, Part::Test);

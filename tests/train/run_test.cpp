@@ -9,10 +9,10 @@
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -99,6 +99,23 @@ TEST_F(Running, SaysOneLinePerEpochAndMarksTheBest) {
   EXPECT_GE(marked, 1);
   EXPECT_EQ(messages_with("test accuracy ").size(), 1u);
   EXPECT_EQ(outcome.epochs, 4);
+}
+
+TEST_F(Running, ManyClassesAreAlsoMeasuredByTopFiveAccuracy) {
+  const auto outcome = run({"train.epochs=1", "data.dataset.classes=12", "model.classes=12",
+                            "train.class_weights=balanced"},
+                           "run");
+  const auto stored = read_run_outcome(folder_ / "run" / "result.json");
+  for (const auto& split : {stored.validation, stored.test}) {
+    EXPECT_GE(value_of(split, "accuracy_top5"), value_of(split, "accuracy"));
+    EXPECT_LE(value_of(split, "accuracy_top5"), 1);
+  }
+  const auto lines = read_metrics(folder_ / "run" / "metrics.jsonl");
+  EXPECT_EQ(lines.back().value("accuracy_top5"), value_of(stored.test, "accuracy_top5"));
+  EXPECT_FALSE(std::isnan(lines[lines.size() - 2].value("validation_accuracy_top5")));
+  const auto evaluated = test::run_command({"eval", (folder_ / "run").string(), "--threads", "2"});
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_TRUE(test::contains(evaluated.out, "accuracy_top5  "));
 }
 
 TEST_F(Running, TheCommandSaysEveryEpoch) {

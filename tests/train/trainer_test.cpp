@@ -193,10 +193,12 @@ TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
         "classification_report.txt", "confusion_matrix.png", "checkpoints/last.safetensors",
         "checkpoints/best.safetensors", "checkpoints/resume.safetensors"})
     EXPECT_GT(fs::file_size(run / name), 0u) << name;
-  bool events = false;
-  for (const auto& entry : fs::directory_iterator(run))
-    events |= entry.path().filename().string().starts_with("events.out.tfevents");
-  EXPECT_TRUE(events);
+  for (const auto* folder : {"", "train", "validation", "test"}) {
+    int64_t events = 0;
+    for (const auto& entry : fs::directory_iterator(run / "tensorboard" / folder))
+      events += entry.path().filename().string().starts_with("events.out.tfevents");
+    EXPECT_EQ(events, 1) << folder;
+  }
   EXPECT_EQ(read_metrics(run / "metrics.jsonl").back().kind, "test");
   EXPECT_EQ(test::run_command({"eval", run.string()}).code, 0);
   const auto result = read_run_outcome(run / "result.json");

@@ -95,12 +95,6 @@ int run_fetch(const DataOptions& o, Streams streams) {
 
 constexpr std::array kParts = {Part::Train, Part::Validation, Part::Test};
 
-std::vector<int64_t> count_classes(const Dataset& data) {
-  std::vector<int64_t> counts(data.classes().size());
-  for (int64_t i = 0; i < data.size(); ++i) ++counts[data.label(i)];
-  return counts;
-}
-
 /// What only a look at every picture can tell.
 struct Measured {
   int64_t channels = 0, narrowest = 0, widest = 0, lowest = 0, highest = 0;
@@ -151,8 +145,8 @@ void print_info(const DataOptions& o, const Parts& parts, const Measured& m, std
   const auto row = [&](const std::string& name, int64_t train, int64_t validation, int64_t test) {
     out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", name, train, validation, test);
   };
-  const auto train = count_classes(*parts.train), validation = count_classes(*parts.validation),
-             test = count_classes(*parts.test);
+  const auto train = class_counts(*parts.train), validation = class_counts(*parts.validation),
+             test = class_counts(*parts.test);
   for (size_t k = 0; k < train.size(); ++k)
     row(parts.train->classes()[k], train[k], validation[k], test[k]);
   row("all", parts.train->size(), parts.validation->size(), parts.test->size());
@@ -162,7 +156,7 @@ json info_json(const DataOptions& o, const Parts& parts, const Measured& m) {
   json splits;
   for (const auto part : kParts)
     splits[part_name(part)] = {{"pictures", parts.get(part)->size()},
-                               {"per_class", count_classes(*parts.get(part))}};
+                               {"per_class", class_counts(*parts.get(part))}};
   return {{"name", o.name},
           {"classes", parts.train->classes()},
           {"splits", splits},
@@ -192,8 +186,6 @@ std::vector<int64_t> choose(const Dataset& data, int64_t count, uint64_t seed) {
   return chosen;
 }
 
-constexpr int64_t kLargestShown = 192;  // pixels of the short side
-
 int run_show(const DataOptions& o, Streams streams) {
   plot::check_figure_file(o.out);
   check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
@@ -203,10 +195,7 @@ int run_show(const DataOptions& o, Streams streams) {
   std::vector<std::string> titles;
   for (const auto index : choose(*data, o.count, o.seed)) {
     auto example = data->get(index);
-    auto& image = example.image;
-    if (std::min(image.width, image.height) > kLargestShown)
-      image = resize_short_side(image, kLargestShown, Interpolation::Bilinear);
-    pictures.push_back(std::move(image));
+    pictures.push_back(thumbnail(std::move(example.image)));
     titles.push_back(data->classes().at(example.label));
   }
   const auto title = fmt::format("{}: {} of {} {} pictures", o.name, pictures.size(), data->size(),

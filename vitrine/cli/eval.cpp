@@ -9,6 +9,7 @@
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/mistakes.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -23,6 +24,7 @@ struct EvalOptions {
   std::string split = "test";
   std::string device = "cpu";
   int64_t threads = 0;
+  int64_t mistakes = 0;
   bool json = false;
 };
 
@@ -47,26 +49,49 @@ Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
   return recipe;
 }
 
-/// The images of one split, prepared as the checkpoint says.
-Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Part part) {
-  const auto seed = static_cast<uint64_t>(recipe.seed);
-  const auto data = open_part(recipe.data, seed, part);
+/// The data with at least one split, and the images of that split where there are such.
+struct EvalData {
   Splits splits;
-  splits.classes = data->classes();
-  splits.get(part) = std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
-  return splits;
+  std::shared_ptr<const Dataset> images{};
+};
+
+/// The images of one split, prepared as the checkpoint says.
+EvalData open_images(const Recipe& recipe, const CheckpointInfo& info, Part part) {
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  EvalData data{.splits = {}, .images = open_part(recipe.data, seed, part)};
+  data.splits.classes = data.images->classes();
+  data.splits.get(part) =
+      std::make_unique<ImageBatches>(data.images, info.preprocess.value(), AugmentConfig(), seed);
+  return data;
 }
 
 /// The data with at least the split `part`.
-Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Part part) {
-  auto splits = task == Task::Classes ? open_images(recipe, info, part)
-                                      : open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
+EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Part part) {
+  auto data = task == Task::Classes
+                  ? open_images(recipe, info, part)
+                  : EvalData{open_data(recipe.data, static_cast<uint64_t>(recipe.seed))};
+  const auto& splits = data.splits;
   check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
         recipe.data.dataset.name());
   check(splits.classes == info.classes,
         "eval: the {} of {} are not those that the network was trained with",
         task == Task::Classes ? "classes" : "words", recipe.data.dataset.name());
-  return splits;
+  return data;
+}
+
+/// The folder of a run, or that of a checkpoint.
+fs::path folder_of_model(const fs::path& model) {
+  return fs::is_directory(model) ? model : fs::absolute(model).parent_path();
+}
+
+/// The sheet of the worst mistakes; null if none is wanted.
+std::unique_ptr<MistakesReport> mistakes_report(const EvalOptions& o, const EvalData& data) {
+  if (o.mistakes == 0) return nullptr;
+  check(data.images != nullptr, "eval: --mistakes needs a network that classifies images");
+  return std::make_unique<MistakesReport>(
+      data.images, o.mistakes, "mistakes_" + o.split,
+      fmt::format("Mistakes on the {} set with the highest loss: true class → predicted class",
+                  o.split));
 }
 
 /// A line per metric: "accuracy  98.25 %".
@@ -81,36 +106,49 @@ std::string table_of(const Metrics& values, const std::vector<Metric>& metrics) 
 }
 
 int run_eval(const EvalOptions& o, Streams streams) {
+  check(o.mistakes >= 0 && o.mistakes <= 1000, "eval: --mistakes {} is not between 0 and 1000",
+        o.mistakes);
   set_up_runtime(o.threads);
   const auto part = part_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
-  auto splits = open_splits(recipe, info, model->task(), part);
-  const auto& batches = *splits.get(part);
-  const auto objective = make_objective(splits, /*label_smoothing=*/0);
+  auto data = open_splits(recipe, info, model->task(), part);
+  const auto& batches = *data.splits.get(part);
+  const auto objective = make_objective(data.splits, /*label_smoothing=*/0);
   const auto report = objective->make_report();
+  const auto mistakes = mistakes_report(o, data);
+  std::vector<Report*> reports;
+  if (report) reports.push_back(report.get());
+  if (mistakes) reports.push_back(mistakes.get());
   model->to(device);
   const auto evaluation = evaluate(*model, batches, *objective,
                                    {.batch = recipe.data.batch,
                                     .workers = recipe.data.workers,
                                     .device = device,
                                     .label = o.split,
-                                    .report = report.get()});
+                                    .reports = reports});
+  if (mistakes) {
+    mistakes->save(folder_of_model(o.model));
+    streams.err << fmt::format("eval: {}\n",
+                               mistakes->worst().empty()
+                                   ? "no mistakes, so no sheet of them"
+                                   : "wrote " + mistakes->sheet(folder_of_model(o.model)).string());
+  }
   if (o.json) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
                          {"split", part_name(part)},
                          {"examples", evaluation.examples}};
     json.update(metrics_json(evaluation.metrics));
-    if (report) json.update(report->json());
-    streams.out << json.dump() << '\n';
+    for (const auto* shown : reports) json.update(shown->json());
+    streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return 0;
   }
   streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, evaluation.examples,
                              part_name(part), recipe.data.dataset.name(),
                              table_of(evaluation.metrics, objective->metrics()));
-  if (report) streams.out << '\n' << report->text();
+  for (const auto* shown : reports) streams.out << '\n' << shown->text();
   return 0;
 }
 
@@ -126,6 +164,9 @@ Command eval_command() {
         app.add_option("overrides", o->overrides,
                        "data.key=value or seed=value in place of the run's, such as data.root=DIR");
         app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+        app.add_option("--mistakes", o->mistakes,
+                       "also a sheet of this many of the worst mistakes: MODEL's folder/"
+                       "mistakes_SPLIT.png");
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
         app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
         app.add_flag("--json", o->json, "one JSON object");

@@ -37,6 +37,7 @@ struct Splits {
   Task task = Task::Classes;
   std::unique_ptr<BatchSource> train{}, validation{}, test{};
   std::vector<std::string> classes{};         // with Task::NextToken the words; empty for bytes
+  std::vector<int64_t> class_counts{};        // with Task::Classes: training examples of each class
   int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
   std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
 

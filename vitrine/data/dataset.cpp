@@ -6,6 +6,12 @@
 
 namespace vitrine {
 
+std::vector<int64_t> class_counts(const Dataset& data) {
+  std::vector<int64_t> counts(data.classes().size());
+  for (int64_t i = 0; i < data.size(); ++i) ++counts[data.label(i)];
+  return counts;
+}
+
 std::string part_name(Part part) {
   if (part == Part::Train) return "train";
   return part == Part::Validation ? "validation" : "test";

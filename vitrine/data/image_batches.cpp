@@ -65,6 +65,7 @@ Splits DatasetBlueprint::splits(const DataConfig& config, uint64_t seed) const {
   splits.validation = batches(parts.validation, {});
   splits.test = batches(parts.test, {});
   splits.classes = parts.train->classes();
+  splits.class_counts = class_counts(*parts.train);
   return splits;
 }
 

@@ -10,13 +10,6 @@
 namespace vitrine {
 namespace {
 
-bool is_picture(const fs::path& path) {
-  auto extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
-}
-
 /// Sorted entries that `wanted` accepts, without hidden ones.
 template <typename Wanted>
 std::vector<fs::path> entries(const fs::path& folder, Wanted&& wanted) {
@@ -50,8 +43,9 @@ class ImageFolder : public Dataset {
     for (size_t label = 0; label < classes_.size(); ++label) {
       const auto inside = folder / classes_[label];
       check(fs::is_directory(inside), "folder: class folder {} is missing", inside.string());
-      const auto files = entries(
-          inside, [](const auto& e) { return e.is_regular_file() && is_picture(e.path()); });
+      const auto files = entries(inside, [](const auto& e) {
+        return e.is_regular_file() && has_image_extension(e.path());
+      });
       check(!files.empty(),
             "folder: class folder {} holds no .jpg, .png or .webp files; fill or remove it",
             inside.string());
@@ -64,6 +58,7 @@ class ImageFolder : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(int64_t index) const override { return labels_.at(index); }
   void read(int64_t index, Image& image) const override { image = read_image(files_.at(index)); }
+  std::string file(int64_t index) const override { return files_.at(index).string(); }
 
  private:
   std::vector<std::string> classes_;

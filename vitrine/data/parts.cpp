@@ -39,10 +39,8 @@ class Cut {
         stratified_(config.dataset->stratified()),
         share_(config.validation),
         order_(permutation(whole_->size(), Random{seed, kSplitKey})),
-        sizes_(whole_->classes().size()),
-        taken_(sizes_.size()) {
-    for (int64_t i = 0; i < whole_->size(); ++i) ++sizes_[whole_->label(i)];
-  }
+        sizes_(class_counts(*whole_)),
+        taken_(sizes_.size()) {}
 
   /// The next `count` examples, the same share of each class if the data set wants that.
   Data take_share(int64_t count) {
@@ -86,8 +84,7 @@ class Cut {
 
 /// Says which classes a part cut out of the training examples is without.
 void warn_of_small_classes(const Dataset& part, Part which) {
-  std::vector<int64_t> counts(part.classes().size());
-  for (int64_t i = 0; i < part.size(); ++i) ++counts[part.label(i)];
+  const auto counts = class_counts(part);
   std::vector<std::string> missing;
   for (size_t k = 0; k < counts.size(); ++k)
     if (counts[k] == 0) missing.push_back(part.classes()[k]);

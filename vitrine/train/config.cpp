@@ -9,6 +9,9 @@ void TrainConfig::visit(Fields& f) {
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
   f("label_smoothing", label_smoothing, "share of the target spread over all classes");
+  f("class_weights", class_weights,
+    Choices<ClassWeights>{{"none", ClassWeights::None}, {"balanced", ClassWeights::Balanced}},
+    "balanced = classes count in the loss by the inverse of their frequency");
   f("clip", clip, "largest norm of the gradient; 0 = no clipping");
   f("accumulate", accumulate, "batches whose gradients are added up for one step");
   f("ema", ema, "decay of a moving average of the weights, used for evaluation; 0 = none");

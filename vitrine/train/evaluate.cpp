@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/loader.h"
 #include "vitrine/models/model.h"
@@ -15,6 +16,10 @@ void MetricAccumulator::add(double mean_loss, const Metrics& sums, int64_t targe
   target_count_ += targets;
   if (sums_.empty())
     for (const auto& [name, value] : sums) sums_.emplace_back(name, 0);
+  check(sums.size() == sums_.size(),
+        "metrics: {} of them were stored and {} are measured now; train with the version of the "
+        "program that began this run",
+        sums_.size(), sums.size());
   for (size_t i = 0; i < sums.size(); ++i) sums_[i].second += sums[i].second;
 }
 
@@ -67,7 +72,7 @@ Evaluation evaluate(Model& model, const BatchSource& source, const Objective& ob
     const auto [loss, output] = objective.eval_loss(model, there);
     sums.add(loss.item<double>(), objective.batch_metrics(output, there.targets),
              objective.target_count(there.targets));
-    if (options.report != nullptr) options.report->add(output, there.targets);
+    for (auto* report : options.reports) report->add(output, there.targets);
     progress.update(examples += batch->size());
     if (time_limited && progress.seconds() >= options.max_seconds) break;
   }

@@ -39,7 +39,7 @@ struct EvaluateOptions {
   /// Stops after about this time; the examples come in random order then, so that the metrics of
   /// some are an estimate for all. 0 = all of them.
   double max_seconds = 0;
-  Report* report = nullptr;  // takes note of every batch
+  std::vector<Report*> reports{};  // each takes note of every batch, in order
 };
 
 /// What a model came to on a split.

@@ -7,15 +7,16 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/hparams.h"
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -45,7 +46,7 @@ class Run {
         options_(options),
         folder_(folder),
         data_(data),
-        objective_(make_objective(data, recipe.train.label_smoothing)) {}
+        objective_(make_objective(data, ObjectiveSettings(recipe.train))) {}
 
   RunOutcome run(std::shared_ptr<Model> model, bool resume, int64_t threads) {
     say((resume ? "resume " : "run folder ") + folder_.path().string());
@@ -59,7 +60,8 @@ class Run {
                .show_progress = options_.show_progress,
                .on_start =
                    [&] {
-                     if (options_.write_reports) records_.emplace(folder_, objective_->metrics());
+                     if (options_.write_reports)
+                       records_.emplace(folder_, objective_->metrics(), hparams_of(recipe_));
                    },
                .on_metrics = [&](const MetricsLine& line) { record(line); },
                .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
@@ -100,6 +102,8 @@ class Run {
     model->to(device);
     const auto report = options_.write_reports ? objective_->make_report() : nullptr;
     const bool over_budget = outcome.stop_reason == StopReason::OverBudget;
+    std::vector<Report*> reports;
+    if (report) reports.push_back(report.get());
     const auto [loss, metrics, examples] =
         evaluate(*model, *data_.test, *objective_,
                  {.batch = recipe_.data.batch,
@@ -107,7 +111,7 @@ class Run {
                   .device = device,
                   .label = "test",
                   .max_seconds = over_budget ? evaluation_budget(recipe_.train) : 0,
-                  .report = report.get()});
+                  .reports = reports});
     outcome.test = metrics;
     const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
                            metrics};
