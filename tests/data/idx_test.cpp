@@ -104,7 +104,7 @@ TEST(Mnist, StoresNothingThatIsNotTheOfficialFiles) {
       "md5"));
   EXPECT_FALSE(fs::exists(folder / "target"));
   const auto config = config_of("mnist", folder.path());
-  EXPECT_TRUE(test::contains(test::error_of([&] { config.dataset->open(config, Part::Test); }),
+  EXPECT_TRUE(test::contains(test::error_of([&] { config.dataset->open(config, Split::Test); }),
                              "run `vitrine data fetch mnist`"));
 }
 
@@ -135,19 +135,19 @@ TEST(Cifar100, OpensAFileOfTheOfficialLayout) {
   make_folder(folder / "cifar100");
   write_file_atomically(folder / "cifar100" / "test.bin", cifar100_test_file(7));
   const auto config = config_of("cifar100", folder.path());
-  const auto data = config.dataset->open(config, Part::Test);
+  const auto data = config.dataset->open(config, Split::Test);
   EXPECT_EQ(data->size(), 10000);
   EXPECT_EQ(data->classes().size(), 100u);
   EXPECT_EQ(data->classes()[data->label(0)], "beetle");
   EXPECT_EQ(data->classes()[data->label(92)], "worm");
-  EXPECT_EQ(config.dataset->open(config, Part::Validation), nullptr);
+  EXPECT_EQ(config.dataset->open(config, Split::Validation), nullptr);
 }
 
 TEST(Cifar100, RefusesMissingAndWrongFiles) {
   test::TemporaryFolder folder;
   const auto config = config_of("cifar100", folder.path());
   const auto error = [&] {
-    return test::error_of([&] { config.dataset->open(config, Part::Test); });
+    return test::error_of([&] { config.dataset->open(config, Split::Test); });
   };
   EXPECT_TRUE(test::contains(error(), "vitrine data fetch cifar100"));
   make_folder(folder / "cifar100");

@@ -56,19 +56,19 @@ struct EvalData {
 };
 
 /// The images of one split, prepared as the checkpoint says.
-EvalData open_images(const Recipe& recipe, const CheckpointInfo& info, Part part) {
+EvalData open_images(const Recipe& recipe, const CheckpointInfo& info, Split split) {
   const auto seed = static_cast<uint64_t>(recipe.seed);
-  EvalData data{.splits = {}, .images = open_part(recipe.data, seed, part)};
+  EvalData data{.splits = {}, .images = open_image_split(recipe.data, seed, split)};
   data.splits.classes = data.images->classes();
-  data.splits.get(part) =
+  data.splits.get(split) =
       std::make_unique<ImageBatches>(data.images, info.preprocess.value(), AugmentConfig(), seed);
   return data;
 }
 
-/// The data with at least the split `part`.
-EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Part part) {
+/// The data with at least the split `split`.
+EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
   auto data = task == Task::Classes
-                  ? open_images(recipe, info, part)
+                  ? open_images(recipe, info, split)
                   : EvalData{open_data(recipe.data, static_cast<uint64_t>(recipe.seed))};
   const auto& splits = data.splits;
   check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
@@ -109,12 +109,12 @@ int run_eval(const EvalOptions& o, Streams streams) {
   check(o.mistakes >= 0 && o.mistakes <= 1000, "eval: --mistakes {} is not between 0 and 1000",
         o.mistakes);
   set_up_runtime(o.threads);
-  const auto part = part_of_name(o.split);
+  const auto split = split_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
-  auto data = open_splits(recipe, info, model->task(), part);
-  const auto& batches = *data.splits.get(part);
+  auto data = open_splits(recipe, info, model->task(), split);
+  const auto& batches = *data.splits.get(split);
   const auto objective = make_objective(data.splits, /*label_smoothing=*/0);
   const auto report = objective->make_report();
   const auto mistakes = mistakes_report(o, data);
@@ -138,7 +138,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
   if (o.json) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
-                         {"split", part_name(part)},
+                         {"split", split_name(split)},
                          {"examples", evaluation.examples}};
     json.update(metrics_json(evaluation.metrics));
     for (const auto* shown : reports) json.update(shown->json());
@@ -146,7 +146,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
     return 0;
   }
   streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, evaluation.examples,
-                             part_name(part), recipe.data.dataset.name(),
+                             split_name(split), recipe.data.dataset.name(),
                              table_of(evaluation.metrics, objective->metrics()));
   for (const auto* shown : reports) streams.out << '\n' << shown->text();
   return 0;

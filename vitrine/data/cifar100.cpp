@@ -57,9 +57,9 @@ class Cifar100 : public DatasetOf<Cifar100> {
                        .mean = {0.5071, 0.4865, 0.4409},
                        .std = {0.2673, 0.2564, 0.2762}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const override {
-    if (part == Part::Validation) return nullptr;
-    const std::string name = part == Part::Test ? "test.bin" : "train.bin";
+  std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const override {
+    if (split == Split::Validation) return nullptr;
+    const std::string name = split == Split::Test ? "test.bin" : "train.bin";
     const auto folder = data_root(config) / "cifar100";
     check(fs::exists(folder / name), "cifar100: {} is missing; run `vitrine data fetch cifar100`",
           (folder / name).string());

@@ -20,9 +20,9 @@ fs::path folder_of(const DataConfig& config) {
   return fs::exists(own_folder(config)) ? own_folder(config) : fs::path(kDebianFolder);
 }
 
-std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
-  if (part == Part::Validation) return nullptr;
-  const std::string prefix = part == Part::Train ? "train" : "t10k";
+std::unique_ptr<Dataset> open_folder(const fs::path& folder, Split split) {
+  if (split == Split::Validation) return nullptr;
+  const std::string prefix = split == Split::Train ? "train" : "t10k";
   const auto read = [&](const char* suffix) {
     const auto path = folder / (prefix + suffix);
     check(fs::exists(path), "{} is missing", path.string());
@@ -30,7 +30,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
   };
   try {
     const auto labels = read("-labels-idx1-ubyte.gz"), images = read("-images-idx3-ubyte.gz");
-    return idx_dataset(images, labels, part == Part::Train ? 60000 : 10000, kSide,
+    return idx_dataset(images, labels, split == Split::Train ? 60000 : 10000, kSide,
                        {"T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt",
                         "sneaker", "bag", "ankle boot"},
                        (folder / prefix).string());
@@ -41,7 +41,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
 
 std::string fetch_fashion_mnist(const DataConfig& config, const std::string& source) {
   const auto folder = source.empty() ? folder_of(config) : fs::path(source);
-  for (const auto part : {Part::Train, Part::Test}) open_folder(folder, part);
+  for (const auto split : {Split::Train, Split::Test}) open_folder(folder, split);
   if (source.empty())
     return fmt::format("fashion_mnist: {} is complete, nothing to do", folder.string());
   const auto target = own_folder(config);
@@ -59,8 +59,8 @@ class FashionMnist : public DatasetOf<FashionMnist> {
   std::optional<ImageTraits> images() const override {
     return ImageTraits{.side = kSide, .channels = 1, .mean = {0.2860}, .std = {0.3530}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const override {
-    return open_folder(folder_of(config), part);
+  std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const override {
+    return open_folder(folder_of(config), split);
   }
   bool stratified() const override { return false; }  // as with CIFAR-10
   std::string fetch(const DataConfig& config, const std::string& source) const override {

@@ -16,7 +16,7 @@
 namespace vitrine {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // no data set that is fetched is larger
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // no data set that is fetched is larger
 
 /// A folder for files on their way, removed at the end.
 class WorkFolder {
@@ -69,7 +69,7 @@ FileMap files_of_archive(const FetchPlan& plan, const fs::path& path) {
       [&](const std::string& inside, std::string bytes) {
         files[base_name(inside)] = std::move(bytes);
       },
-      kMostBytes);
+      kMaxBytes);
   if (plan.convert != nullptr) plan.convert(files);
   return files;
 }
@@ -136,8 +136,8 @@ std::string read_gzip(const fs::path& path) {
   for (int count; (count = gzread(file.get(), buffer, sizeof buffer)) != 0;) {
     check(count > 0, "gzip: {} is damaged", path.string());
     bytes.append(buffer, count);
-    check(bytes.size() <= kMostBytes, "gzip: {} unpacks to more than {} bytes", path.string(),
-          kMostBytes);
+    check(bytes.size() <= kMaxBytes, "gzip: {} unpacks to more than {} bytes", path.string(),
+          kMaxBytes);
   }
   int state = Z_OK;
   gzerror(file.get(), &state);

@@ -41,13 +41,13 @@ class Mnist : public DatasetOf<Mnist> {
   std::optional<ImageTraits> images() const override {
     return ImageTraits{.side = kMnistSide, .channels = 1, .mean = {0.1307}, .std = {0.3081}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const override {
-    if (part == Part::Validation) return nullptr;
+  std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const override {
+    if (split == Split::Validation) return nullptr;
     const auto folder = data_root(config) / "mnist";
-    const std::string prefix = part == Part::Train ? "train" : "t10k";
+    const std::string prefix = split == Split::Train ? "train" : "t10k";
     return idx_dataset(read_mnist_file(folder, prefix + "-images-idx3-ubyte"),
                        read_mnist_file(folder, prefix + "-labels-idx1-ubyte"),
-                       part == Part::Train ? 60000 : 10000, kMnistSide,
+                       split == Split::Train ? 60000 : 10000, kMnistSide,
                        {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, "mnist: " + prefix);
   }
   std::string fetch(const DataConfig& config, const std::string& source) const override {

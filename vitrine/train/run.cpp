@@ -140,7 +140,7 @@ RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
   write_file_atomically(folder.recipe(), to_yaml(recipe));
   if (options.write_reports)
     write_file_atomically(folder.path() / "model_summary.txt",
-                          summary_text(recipe.model.name(), summarise(recipe.model)));
+                          summary_text(recipe.model.name(), summarize(recipe.model)));
   return folder;
 }
 

@@ -52,7 +52,7 @@ class ClassificationReport : public Report {
 };
 
 // Among ten classes or fewer, half of all guesses would be right.
-constexpr size_t kTopClasses = 5, kMostClassesWithoutTop = 10;
+constexpr size_t kTopClasses = 5, kMaxClassesWithoutTop = 10;
 
 Metric top_accuracy_metric() {
   return {.name = "accuracy_top5", .unit = "%", .higher_is_better = true};
@@ -101,7 +101,7 @@ class Classification : public Objective {
   }
 
  private:
-  bool counts_top() const { return classes_.size() > kMostClassesWithoutTop; }
+  bool counts_top() const { return classes_.size() > kMaxClassesWithoutTop; }
 
   static LossAndOutput cross_entropy_of(Model& model, const Batch& batch, double smoothing,
                                         const torch::Tensor& weights) {
