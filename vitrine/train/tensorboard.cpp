@@ -65,7 +65,8 @@ void EventWriter::scalar(std::string_view tag, int64_t step, double value, doubl
 }
 
 void EventWriter::flush() {
-  check(::fdatasync(fd_) == 0, "tensorboard: {}: {}", path_.string(), std::strerror(errno));
+  const bool synced = ::fdatasync(fd_) == 0;
+  check(synced, "tensorboard: {}: {}", path_.string(), std::strerror(errno));
 }
 
 void EventWriter::write_record(std::string_view content) {
