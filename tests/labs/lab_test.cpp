@@ -97,7 +97,7 @@ TEST(LabCommand, RefusesWhatItDoesNotKnow) {
   const auto error = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "lab");
     const auto outcome = test::run_command(arguments);
-    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.code, 2);
     EXPECT_TRUE(outcome.out.empty());
     return outcome.err;
   };

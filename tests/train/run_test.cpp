@@ -253,7 +253,7 @@ TEST_F(Running, EvalRefusesWhatTheWeightsDecide) {
   const auto path = (folder_ / "run").string();
   for (const auto* override : {"model.depth=3", "train.epochs=2", "name=other"}) {
     const auto refused = test::run_command({"eval", path, override});
-    EXPECT_EQ(refused.code, 1) << override;
+    EXPECT_EQ(refused.code, 2) << override;
     EXPECT_TRUE(
         test::contains(refused.err, "cannot be changed for a trained network; only data.*"));
   }

@@ -1,8 +1,10 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/peak_memory.h"
+#include "vitrine/core/progress.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/model_memory.h"
 #include "vitrine/inspect/summary.h"
@@ -28,6 +30,13 @@ struct BenchOptions {
 
 // A backward pass costs two products for each one of the forward pass; a multiply-add is 2 FLOP.
 constexpr double kTrainFlops = 6, kInferFlops = 2;
+constexpr double kLongest = 86400;  // seconds
+
+/// "4.56 ms" or, from a second on, "2.31 s".
+std::string step_time_text(double milliseconds) {
+  return milliseconds < 1000 ? three_digits(milliseconds) + " ms"
+                             : three_digits(milliseconds / 1000) + " s";
+}
 
 int run_bench(const BenchOptions& o, bool training, Streams s) {
   auto settings = o.overrides;
@@ -70,14 +79,14 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   }
   s.out << fmt::format(
       "{} {}, batch {}{}, {} threads, {}\n"
-      "  {:.3g} ms per step (median of {})\n"
-      "  {:.3g} {}/s\n"
+      "  {} per step (median of {})\n"
+      "  {} {}/s\n"
       "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
       "  {}\n",
       training ? "train" : "infer", o.model, o.batch,
       shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
-      measured.milliseconds, measured.steps, examples, shape ? "images" : "examples", gflops,
-      100 * gflops / peak, peak,
+      step_time_text(measured.milliseconds), measured.steps, three_digits(examples),
+      shape ? "images" : "examples", gflops, 100 * gflops / peak, peak,
       peak_bytes
           ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*peak_bytes))
           : "peak memory not known");
@@ -91,12 +100,15 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
   sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
   sub->add_option("--batch", o->batch, "pictures per step")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   sub->add_option("--image", o->image, "side of the picture; 0 = the model's own")
-      ->capture_default_str();
-  sub->add_option("--seconds", o->seconds, "how long to measure")->capture_default_str();
+      ->capture_default_str()
+      ->check(at_least(0));
+  sub->add_option("--seconds", o->seconds, "how long to measure")
+      ->capture_default_str()
+      ->check(between(0, kLongest));
   sub->add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-  sub->add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+  add_threads(*sub, o->threads);
   sub->add_flag("--json", o->json, "one JSON object");
   sub->add_option("overrides", o->overrides, "key=value of the model, such as depth=6");
   return *sub;

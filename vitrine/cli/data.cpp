@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/interrupt.h"
@@ -55,8 +56,8 @@ void check_short_names(const DataOptions& o) {
   for (const auto& assignment : o.settings)
     for (const auto& prefix : {std::string("data.dataset."), std::string("dataset."),
                                std::string("data."), o.name + "."})
-      check(!assignment.starts_with(prefix), "data: write {} here, not {}",
-            assignment.substr(std::min(prefix.size(), assignment.size())), assignment);
+      check_usage(!assignment.starts_with(prefix), "data: write {} here, not {}",
+                  assignment.substr(std::min(prefix.size(), assignment.size())), assignment);
 }
 
 DataConfig config_of(const DataOptions& o) {
@@ -68,6 +69,7 @@ DataConfig config_of(const DataOptions& o) {
   SplitSettings split{config};
   settings.read_into(split);
   if (!o.root.empty()) config.root = o.root;
+  as_usage([&] { config.validate(); });
   return config;
 }
 
@@ -143,8 +145,8 @@ void print_info(const DataOptions& o, const Parts& parts, const Measured& m, std
     return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
   };
   out << fmt::format("{}: {}\n", o.name, datasets().get(o.name).summary);
-  out << fmt::format("size      {} x {}, {} channel{}\n", range(m.narrowest, m.widest),
-                     range(m.lowest, m.highest), m.channels, m.channels == 1 ? "" : "s");
+  out << fmt::format("size      {} x {}, {}\n", range(m.narrowest, m.widest),
+                     range(m.lowest, m.highest), counted(m.channels, "channel"));
   out << fmt::format("mean      {:.4f}\n", fmt::join(m.mean, " "));
   out << fmt::format("std       {:.4f}\n\n", fmt::join(m.std, " "));
   out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", "class", "train", "validation", "test");
@@ -173,13 +175,32 @@ json info_json(const DataOptions& o, const Parts& parts, const Measured& m) {
           {"std", m.std}};
 }
 
+/// "skipped   3 files that are not JPEG, PNG or WebP: 2 .gif, 1 .txt", or nothing.
+std::string skipped_text(const std::map<std::string, int64_t>& skipped) {
+  int64_t total = 0;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : skipped) {
+    total += count;
+    kinds.push_back(fmt::format("{} {}", count, kind));
+  }
+  if (total == 0) return "";
+  return fmt::format("skipped   {} that {} not JPEG, PNG or WebP: {}\n", counted(total, "file"),
+                     total == 1 ? "is" : "are", fmt::join(kinds, ", "));
+}
+
 int run_info(const DataOptions& o, Streams streams) {
-  const auto parts = open_parts(config_of(o), o.seed);
+  const auto config = config_of(o);
+  const auto parts = open_parts(config, o.seed);
   const auto measured = measure(*parts.train, o.name);
-  if (o.json)
-    streams.out << info_json(o, parts, measured).dump() << '\n';
-  else
+  const auto skipped = config.dataset->skipped_files();
+  if (o.json) {
+    auto info = info_json(o, parts, measured);
+    info["skipped_files"] = skipped;
+    streams.out << info.dump() << '\n';
+  } else {
     print_info(o, parts, measured, streams.out);
+    streams.out << skipped_text(skipped);
+  }
   return 0;
 }
 
@@ -196,7 +217,6 @@ constexpr int64_t kLargestShown = 192;  // pixels of the short side
 
 int run_show(const DataOptions& o, Streams streams) {
   plot::check_figure_file(o.out);
-  check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
   const auto part = part_of_name(o.split);
   const auto data = open_part(config_of(o), o.seed, part);
   std::vector<Image> pictures;
@@ -227,7 +247,6 @@ std::string file_word(std::string name) {
 }
 
 int run_export(const DataOptions& o, Streams streams) {
-  check(o.count >= 1, "data export: -n {} is not positive", o.count);
   const auto data = open_part(config_of(o), o.seed, part_of_name(o.split));
   make_folder(o.out);
   int64_t number = 0;
@@ -268,13 +287,17 @@ Command data_command() {
         auto* show = add("show", "write a sheet of labelled pictures", run_show);
         bind_common(*show, *o);
         show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        show->add_option("-n,--count", o->count, "pictures")->capture_default_str();
+        show->add_option("-n,--count", o->count, "pictures")
+            ->capture_default_str()
+            ->check(between(1, 1000));
         show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
         auto* export_ = add("export", "write single pictures as PNG files", run_export);
         bind_common(*export_, *o);
         export_->add_option("--split", o->split, "train, validation or test")
             ->capture_default_str();
-        export_->add_option("-n,--count", o->count, "pictures")->capture_default_str();
+        export_->add_option("-n,--count", o->count, "pictures")
+            ->capture_default_str()
+            ->check(at_least(1));
         export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")->required();
         for (auto* sub : {info, show, export_})
           sub->add_option("--seed", o->seed, "decides the split and the choice")

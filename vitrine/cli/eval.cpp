@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
@@ -21,6 +22,7 @@ struct EvalOptions {
   std::string model;
   std::vector<std::string> overrides;
   std::string split = "test";
+  int64_t limit = 0;
   std::string device = "cpu";
   int64_t threads = 0;
   bool json = false;
@@ -29,20 +31,19 @@ struct EvalOptions {
 /// Only the data can differ from training: the weights are those of the checkpoint's model.
 void check_override(const std::string& assignment) {
   const auto key = assignment.substr(0, assignment.find('='));
-  check(key == "seed" || key.starts_with("data."),
-        "eval: {} cannot be changed for a trained network; only data.* and seed can", key);
+  check_usage(key == "seed" || key.starts_with("data."),
+              "eval: {} cannot be changed for a trained network; only data.* and seed can", key);
 }
 
 /// The recipe that the checkpoint was trained with, with what the user wants otherwise.
 Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
   check(!info.recipe.empty(), "eval: {} does not say which data it was trained with", o.model);
   auto settings = Settings::from_text(info.recipe, o.model + " (recipe)");
-  for (const auto& assignment : o.overrides) {
-    check_override(assignment);
-    settings.override_with(assignment);
-  }
+  for (const auto& assignment : o.overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
+  for (const auto& assignment : o.overrides) check_override(assignment);
+  as_usage([&] { recipe.data.validate(); });
   recipe.data = resolved(recipe.data);
   return recipe;
 }
@@ -96,20 +97,26 @@ int run_eval(const EvalOptions& o, Streams streams) {
                                     .workers = recipe.data.workers,
                                     .device = device,
                                     .label = o.split,
+                                    .max_examples = o.limit,
                                     .report = report.get()});
+  const bool sampled = evaluation.examples < batches.size();
   if (o.json) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
                          {"split", part_name(part)},
                          {"examples", evaluation.examples}};
+    if (sampled) json["examples_of_split"] = batches.size();
     json.update(metrics_json(evaluation.metrics));
     if (report) json.update(report->json());
     streams.out << json.dump() << '\n';
     return 0;
   }
-  streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, evaluation.examples,
-                             part_name(part), recipe.data.dataset.name(),
-                             table_of(evaluation.metrics, objective->metrics()));
+  streams.out << fmt::format(
+      "{} on {}{} {} examples of {}{}\n{}", o.model, evaluation.examples,
+      sampled ? fmt::format(" of {}", batches.size()) : "", part_name(part),
+      recipe.data.dataset.name(),
+      sampled ? fmt::format("; an estimate from {} chosen at random", evaluation.examples) : "",
+      table_of(evaluation.metrics, objective->metrics()));
   if (report) streams.out << '\n' << report->text();
   return 0;
 }
@@ -126,8 +133,12 @@ Command eval_command() {
         app.add_option("overrides", o->overrides,
                        "data.key=value or seed=value in place of the run's, such as data.root=DIR");
         app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+        app.add_option("--limit", o->limit,
+                       "estimate from this many examples, chosen at random; 0 = all")
+            ->capture_default_str()
+            ->check(at_least(0));
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+        add_threads(app, o->threads);
         app.add_flag("--json", o->json, "one JSON object");
         return [o](Streams s) { return run_eval(*o, s); };
       }};

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/ops/runtime.h"
@@ -54,7 +55,7 @@ Command explain_command() {
         app.add_option("image", o->image, "JPEG, PNG or WebP file")->required();
         app.add_option("-o,--out", o->out, "folder for the figures and explain.html")
             ->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+        add_threads(app, o->threads);
         app.add_flag("--json", o->json, "the answer and the files written, as one JSON object");
         return [o](Streams s) { return run_explain(*o, s); };
       }};

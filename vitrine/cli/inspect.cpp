@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/inspect/approximation.h"
 #include "vitrine/inspect/pattern_figure.h"
 
@@ -18,9 +19,9 @@ struct PatternOptions {
 
 void bind_pattern(CLI::App& app, PatternOptions& o) {
   app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed, longformer")
-      ->transform(CLI::CheckedTransformer(pattern_kind_names()));
+      ->transform(one_of(pattern_kind_names()));
   app.add_option("--half", o.pattern.half, "first, second or both")
-      ->transform(CLI::CheckedTransformer(pattern_half_names()));
+      ->transform(one_of(pattern_half_names()));
   app.add_option("-n,--n", o.tokens, "tokens")->capture_default_str();
   app.add_option("--stride", o.pattern.stride, "window, stride or block")->capture_default_str();
   app.add_option("--summary", o.pattern.summary, "fixed: c")->capture_default_str();

@@ -27,12 +27,12 @@ struct LabCommandOptions {
 };
 
 const Lab& asked_exercise(const LabCommandOptions& o) {
-  check(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
-        fmt::join(labs::exercises().names(), ", "));
+  check_usage(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
+              fmt::join(labs::exercises().names(), ", "));
   const auto& exercise = labs::exercises().get(o.rest.front());
-  check(o.rest.size() == 1 || o.rest.front() == "sentence",
-        "lab exercise {}: takes no text, but '{}' was given; only sentence does", o.rest.front(),
-        o.rest.back());
+  check_usage(o.rest.size() == 1 || o.rest.front() == "sentence",
+              "lab exercise {}: takes no text, but '{}' was given; only sentence does",
+              o.rest.front(), o.rest.back());
   return exercise;
 }
 
@@ -46,8 +46,8 @@ std::vector<Lab> asked_labs(const LabCommandOptions& o) {
   }
   auto known = labs::labs().names();
   known.insert(known.end(), {"all", "exercise", "quiz"});
-  check(o.what == "all", "lab '{}' is not known{} (known: {})", o.what, did_you_mean(o.what, known),
-        fmt::join(known, ", "));
+  check_usage(o.what == "all", "lab '{}' is not known{} (known: {})", o.what,
+              did_you_mean(o.what, known), fmt::join(known, ", "));
   return all;
 }
 
@@ -81,9 +81,9 @@ int run_labs(const LabCommandOptions& o, const Words& words, Streams s) {
 }
 
 int run_lab(const LabCommandOptions& o, Streams s) {
-  check(o.what == "exercise" || o.rest.empty(),
-        "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
-        fmt::join(o.rest, " "));
+  check_usage(o.what == "exercise" || o.rest.empty(),
+              "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
+              fmt::join(o.rest, " "));
   const Words words(o.language);
   if (o.what != "quiz") return run_labs(o, words, s);
   labs::hold_quiz(words, std::cin, s.out);

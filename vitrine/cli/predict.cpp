@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/infer/adder.h"
 #include "vitrine/infer/classifier.h"
@@ -40,36 +41,46 @@ std::string line(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-int predict_sums(const PredictOptions& o, Streams streams) {
-  const auto network = AddingNetwork::load(o.model, o.device);
-  for (const auto& text : o.inputs) {
-    const auto sum = network.add(*parse_pair(text));
-    if (o.json)
-      streams.out << line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}});
-    else
-      streams.out << fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability);
-  }
-  return 0;
-}
-
-/// A file that cannot be read is reported and does not stop the others.
-int run_predict(const PredictOptions& o, Streams streams) {
-  check(o.top_k >= 1, "predict: --top-k {} is not positive", o.top_k);
-  set_up_runtime(o.threads);
-  if (std::all_of(o.inputs.begin(), o.inputs.end(), parse_pair)) return predict_sums(o, streams);
-  const auto classifier = Classifier::load(o.model, o.device);
+/// Prints what `answer` makes of each input. One that fails is reported, as an object with the
+/// input under `key`, and does not stop the others.
+template <typename Answer>
+int answer_each(const PredictOptions& o, Streams streams, const char* key, const Answer& answer) {
   bool failed = false;
-  for (const auto& file : o.inputs) {
+  for (const auto& input : o.inputs) {
     try {
-      const auto predictions = classifier.classify_file(file, o.top_k);
-      streams.out << (o.json ? line(json_of(file, predictions)) : text_of(file, predictions));
-    } catch (const Error& e) {
+      streams.out << answer(input);
+    } catch (const std::exception& e) {
       failed = true;
-      streams.err << "error: " << e.what() << '\n';
-      if (o.json) streams.out << line({{"file", file}, {"error", e.what()}});
+      auto message = message_of(e);
+      if (message.find(input) == std::string::npos) message = input + ": " + message;
+      streams.err << "error: " << message << '\n';
+      if (o.json) streams.out << line({{key, input}, {"error", message}});
     }
   }
   return failed ? 1 : 0;
+}
+
+int predict_sums(const PredictOptions& o, Streams streams) {
+  const auto network = AddingNetwork::load(o.model, o.device);
+  return answer_each(o, streams, "input", [&](const std::string& text) {
+    const auto pair = parse_pair(text);
+    check(pair.has_value(), "predict: '{}' is not a sum of two numbers from 0 to 99, such as 57+68",
+          text);
+    const auto sum = network.add(*pair);
+    return o.json ? line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}})
+                  : fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability);
+  });
+}
+
+int run_predict(const PredictOptions& o, Streams streams) {
+  set_up_runtime(o.threads);
+  if (std::any_of(o.inputs.begin(), o.inputs.end(), looks_like_sum))
+    return predict_sums(o, streams);
+  const auto classifier = Classifier::load(o.model, o.device);
+  return answer_each(o, streams, "file", [&](const std::string& file) {
+    const auto predictions = classifier.classify_file(file, o.top_k);
+    return o.json ? line(json_of(file, predictions)) : text_of(file, predictions);
+  });
 }
 
 }  // namespace
@@ -82,13 +93,15 @@ Command predict_command() {
             ->required();
         app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or sums such as 57+68")
             ->required();
-        app.add_option("-k,--top-k", o->top_k, "classes per picture")->capture_default_str();
+        app.add_option("-k,--top-k", o->top_k, "classes per picture")
+            ->capture_default_str()
+            ->check(at_least(1));
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+        add_threads(app, o->threads);
         app.add_flag("--json", o->json, "one JSON object per picture and line");
         app.footer(
-            "A file that cannot be read is reported on stderr (with --json also as an object with "
-            "'error'); the\nother pictures are still named, and the exit code is 1.");
+            "An input that cannot be answered is reported on stderr (with --json also as an object "
+            "with 'error');\nthe others are still answered, and the exit code is 1.");
         return [o](Streams s) { return run_predict(*o, s); };
       }};
 }

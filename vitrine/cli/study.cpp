@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/files.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/registry.h"
@@ -93,7 +94,8 @@ Command study_command() {
         app.add_option("--out", o->out,
                        "where runs, figures and report.html go; default studies/NAME");
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
-            ->capture_default_str();
+            ->capture_default_str()
+            ->check(at_least(0));
         app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
         app.footer(
             "The same command goes on with a study that was broken off. Parts that are complete "

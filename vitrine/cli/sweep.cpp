@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/studies/sweep_runner.h"
 
@@ -31,7 +32,6 @@ int64_t failures(const SweepResult& result) {
 }
 
 int run_sweep_command(const SweepCommandOptions& o, Streams s) {
-  check(o.workers >= 0, "sweep: --workers {} is negative", o.workers);
   const auto config = o.smoke ? smoke_size(read_sweep(o.file)) : read_sweep(o.file);
   const SweepOptions options{.out = o.out,
                              .workers = o.workers,
@@ -60,7 +60,8 @@ Command sweep_command() {
         app.add_option("file", o->file, "sweep file (YAML)")->required();
         app.add_option("--out", o->out, "where the sweep's folder is made")->capture_default_str();
         app.add_option("--workers", o->workers, "processes at once; 0 = as the sweep file says")
-            ->capture_default_str();
+            ->capture_default_str()
+            ->check(at_least(0));
         app.add_flag("--retry-failed", o->retry_failed, "make failed runs again");
         app.add_flag(
             "--smoke", o->smoke,

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/run_folder.h"
@@ -16,10 +19,30 @@ struct TrainOptions {
   int64_t threads = 0;
 };
 
+/// The recipes that come with the program.
+std::vector<std::string> shipped_recipes() {
+  std::vector<std::string> files;
+  std::error_code none;  // then there is nothing to list
+  for (const auto& entry : fs::directory_iterator(shipped_path("recipes"), none))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+[[noreturn]] void ask_for_recipe() {
+  const auto recipes = shipped_recipes();
+  const auto example = recipes.empty() ? "RECIPE.yaml" : recipes.front();
+  fail_usage(
+      "train: no recipe is given, and no run folder to --resume. For example:\n"
+      "  vitrine train {} train.epochs=3{}{}",
+      example, recipes.empty() ? "" : "\nRecipes:\n  ", fmt::join(recipes, "\n  "));
+}
+
 /// A resumed run keeps its own recipe; one that is given as well must say the same.
 void check_same_recipe(const TrainOptions& o) {
   if (o.recipe.empty()) {
-    check(o.overrides.empty(), "train: a resumed run keeps its own recipe; give no overrides");
+    check_usage(o.overrides.empty(),
+                "train: a resumed run keeps its own recipe; give no overrides");
     return;
   }
   const auto resolved_text = [](Recipe recipe) {
@@ -34,8 +57,7 @@ void check_same_recipe(const TrainOptions& o) {
 
 int run_train(const TrainOptions& o, Streams s) {
   const bool resume = !o.resume.empty();
-  check(resume || !o.recipe.empty(),
-        "train: name a recipe (recipes/*.yaml) or, with --resume, a run folder");
+  if (!resume && o.recipe.empty()) ask_for_recipe();
   if (resume) check_same_recipe(o);
   const RunOptions options{.device = o.device,
                            .threads = o.threads,
@@ -64,7 +86,7 @@ Command train_command() {
         app.add_option("--out", o->out, "where run folders are made")->capture_default_str();
         app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+        add_threads(app, o->threads);
         return [o](Streams s) { return run_train(*o, s); };
       }};
 }

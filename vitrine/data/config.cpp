@@ -102,8 +102,9 @@ void DataConfig::validate() const {
         "data: '{}' does not consist of images; leave out data.preprocess and data.augment",
         dataset.name());
   check(preprocess.mean.empty() || std::ssize(preprocess.mean) == traits->channels,
-        "data: preprocess.mean and std have {} values, but {} has {} channels",
-        preprocess.mean.size(), dataset.name(), traits ? traits->channels : 0);
+        "data: preprocess.mean and std have {} each, but {} has {}",
+        counted(std::ssize(preprocess.mean), "value"), dataset.name(),
+        counted(traits ? traits->channels : 0, "channel"));
 }
 
 fs::path data_root(const DataConfig& config) {
@@ -125,8 +126,8 @@ void Preprocess::validate() const {
   check(image >= 1 && resize >= image, "preprocess: resize {} is less than image {}", resize,
         image);
   check(channels == 1 || channels == 3, "preprocess: {} channels, expected 1 or 3", channels);
-  check(static_cast<int64_t>(mean.size()) == channels,
-        "preprocess: mean has {} values for {} channels", mean.size(), channels);
+  check(static_cast<int64_t>(mean.size()) == channels, "preprocess: mean has {} for {}",
+        counted(std::ssize(mean), "value"), counted(channels, "channel"));
   check_statistics(mean, std);
 }
 

@@ -14,7 +14,7 @@ std::string part_name(Part part) {
 Part part_of_name(const std::string& name) {
   for (const auto part : {Part::Train, Part::Validation, Part::Test})
     if (part_name(part) == name) return part;
-  fail("data: split '{}' is not known (known: train, validation, test)", name);
+  fail_usage("data: split '{}' is not known (known: train, validation, test)", name);
 }
 
 void MemoryDataset::reserve(int64_t count) {

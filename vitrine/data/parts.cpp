@@ -96,21 +96,36 @@ void warn_of_small_classes(const Dataset& part, Part which) {
                fmt::join(missing, ", "));
 }
 
+/// "a fraction data.validation=0.1 of 2 images is 0 images for each of 2 splits".
+std::string share_text(double fraction, int64_t size, int64_t share, int64_t splits) {
+  return fmt::format("a fraction data.validation={} of {} is {}{}", fraction,
+                     counted(size, "image"), counted(share, "image"),
+                     splits > 1 ? fmt::format(" for each of {} splits", splits) : "");
+}
+
+/// How `splits` splits of `size` images come to have at least one image each.
+std::string remedy(double fraction, int64_t size, int64_t splits) {
+  const double percent = std::ceil(100.0 / static_cast<double>(size) + 1e-9) / 100;
+  const auto enough = fraction > 0 ? static_cast<int64_t>(std::ceil(1 / fraction)) : 0;
+  const bool possible = splits * static_cast<int64_t>(percent * static_cast<double>(size)) < size;
+  std::vector<std::string> ways;
+  if (possible) ways.push_back(fmt::format("set data.validation={}", percent));
+  if (enough > 0 && splits < enough) ways.push_back(fmt::format("have {} images or more", enough));
+  if (ways.empty()) ways.push_back(fmt::format("have {} images or more", splits + 1));
+  return fmt::format("{}", fmt::join(ways, " or "));
+}
+
 /// The training part, cut in three where the data set has no other parts.
 Parts cut_parts(const DataConfig& config, uint64_t seed, bool has_validation, bool has_test) {
   const Data whole = config.dataset->open(config, Part::Train);
   const auto size = whole->size();
   const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));
-  const int64_t kept_back = share * (static_cast<int64_t>(!has_test) + !has_validation);
-  check(kept_back < size, "data: validation {} of {} images leaves none to train on",
-        config.validation, size);
-  check(has_test || config.validation > 0,
-        "data: '{}' has no test images; set data.validation to keep a share back",
-        config.dataset.name());
-  check(has_test || share > 0,
-        "data: a share data.validation={} of {} images is less than one for validation and test; "
-        "add images or raise the share",
-        config.validation, size);
+  const int64_t splits = static_cast<int64_t>(!has_test) + !has_validation;
+  check(share * splits < size, "data: {}, which leaves none to train on; lower data.validation",
+        share_text(config.validation, size, share, splits));
+  check(has_test || share > 0, "data: {}, but '{}' has no {}images of its own; {}",
+        share_text(config.validation, size, share, splits), config.dataset.name(),
+        has_validation ? "test " : "validation or test ", remedy(config.validation, size, splits));
   Cut cut(whole, config, seed);
   Parts parts;
   if (!has_test) parts.test = cut.take_share(share);

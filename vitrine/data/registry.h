@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ class DatasetBlueprint {
   /// Brings the files to the data root, from `source` (a path) or, if that is empty, from the
   /// network. Returns what was done, in a sentence.
   virtual std::string fetch(const DataConfig& config, const std::string& source) const;
+  /// How many of the user's files are left out, by kind (".gif"); hidden ones do not count.
+  virtual std::map<std::string, int64_t> skipped_files() const { return {}; }
 };
 
 /// Of a data set without settings.

@@ -17,6 +17,9 @@ struct NumberPair {
 /// The pair that "57+68" means; nothing if the text is no such sum.
 std::optional<NumberPair> parse_pair(std::string_view text);
 
+/// Whether the text is "NUMBER+NUMBER", with numbers of any size.
+bool looks_like_sum(std::string_view text);
+
 /// What a network takes for a sum, and how sure it is of all its digits.
 struct PredictedSum {
   int value = 0;

@@ -13,6 +13,9 @@ std::vector<std::vector<Prediction>> top_predictions(const torch::Tensor& scores
   check(scores.size(1) == static_cast<int64_t>(classes.size()),
         "predict: the model tells {} classes apart, its checkpoint names {}", scores.size(1),
         classes.size());
+  check(torch::isfinite(scores).all().item<bool>(),
+        "predict: the network's logits are not finite; its weights, or the mean and std of its "
+        "preprocessing, are damaged");
   const auto B = scores.size(0), K = std::min(k, scores.size(1));
   const auto [shares, indices] = scores.softmax(1).to(torch::kCPU, torch::kDouble).topk(K, 1);
   std::vector<std::vector<Prediction>> result(B);

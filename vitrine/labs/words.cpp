@@ -53,8 +53,8 @@ Words::Words(const std::string& language) : language_(language) {
   const auto& files = language_files();
   const auto file =
       std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.code == language; });
-  check(file != files.end(), "language '{}' is not known{} (known: {})", language,
-        did_you_mean(language, languages()), fmt::join(languages(), ", "));
+  check_usage(file != files.end(), "language '{}' is not known{} (known: {})", language,
+              did_you_mean(language, languages()), fmt::join(languages(), ", "));
   collect_texts(YAML::Load(std::string(file->yaml)), "", texts_);
 }
 

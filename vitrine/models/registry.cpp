@@ -16,6 +16,7 @@ class TypedBlueprint : public ModelBlueprint {
  public:
   explicit TypedBlueprint(Config config) : config_(std::move(config)) {}
   void visit(Fields& f) override { config_.visit(f); }
+  void validate() const override { config_.validate(); }
   std::unique_ptr<ModelBlueprint> clone() const override {
     return std::make_unique<TypedBlueprint>(config_);
   }
@@ -101,7 +102,9 @@ std::shared_ptr<Model> ModelChoice::build() const { return (*this)->build(); }
 
 ModelChoice read_model(const std::string& yaml, const std::vector<std::string>& settings,
                        const std::string& where) {
-  return read_choice<ModelChoice>(yaml, settings, where);
+  auto choice = read_choice<ModelChoice>(yaml, settings, where);
+  as_usage([&] { choice->validate(); });
+  return choice;
 }
 
 }  // namespace vitrine

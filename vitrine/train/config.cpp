@@ -28,8 +28,11 @@ void TrainConfig::visit(Fields& f) {
 }
 
 void TrainConfig::validate() const {
-  check(epochs > 0, "train: epochs {} must be positive", epochs);
-  check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
+  // Beyond that the number of examples of a run would not fit 64 bits.
+  constexpr int64_t kMost = 1'000'000'000;
+  check(epochs >= 1 && epochs <= kMost, "train: epochs {} is not between 1 and {}", epochs, kMost);
+  check(accumulate >= 1 && accumulate <= kMost, "train: accumulate {} is not between 1 and {}",
+        accumulate, kMost);
   check_share("train", "label_smoothing", label_smoothing);
   check_share("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
@@ -55,6 +58,7 @@ void Recipe::visit(Fields& f) {
 void Recipe::validate() const {
   check(!name.empty() && name.find('/') == std::string::npos,
         "recipe: name '{}' must be a plain word", name);
+  model->validate();
   data.validate();
   train.validate();
 }
@@ -64,7 +68,7 @@ Recipe read_recipe(const std::string& path, const std::vector<std::string>& over
   for (const auto& assignment : overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
-  recipe.validate();
+  as_usage([&] { recipe.validate(); });
   return recipe;
 }
 

@@ -90,10 +90,10 @@ void check_images(Model& model, const Splits& data) {
   const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
   check(example.size(1) == shape->channels && example.size(2) == shape->image &&
             example.size(3) == shape->image,
-        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "train: the model takes {} of {} x {} pixels, the data gives {} of {} x {}; set "
         "model.image={} and model.channels={}, or data.preprocess.image={}",
-        shape->channels, shape->image, shape->image, example.size(1), example.size(2),
-        example.size(3), example.size(2), example.size(1), shape->image);
+        counted(shape->channels, "channel"), shape->image, shape->image, example.size(1),
+        example.size(2), example.size(3), example.size(2), example.size(1), shape->image);
 }
 
 }  // namespace
