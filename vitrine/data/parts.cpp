@@ -111,7 +111,7 @@ std::string remedy(double fraction, int64_t size, int64_t splits) {
   std::vector<std::string> ways;
   if (possible) ways.push_back(fmt::format("set data.validation={}", percent));
   if (enough > 0 && splits < enough) ways.push_back(fmt::format("have {} images or more", enough));
-  if (ways.empty()) ways.push_back(fmt::format("have {} images or more", splits + 1));
+  if (ways.empty()) ways.push_back("have 10 images or more with data.validation=0.1");
   return fmt::format("{}", fmt::join(ways, " or "));
 }
 
