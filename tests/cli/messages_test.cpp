@@ -124,7 +124,7 @@ TEST_F(Messages, AnUnknownPatternGetsTheNearestName) {
       message, "--kind: 'stride' is not known; did you mean 'strided'? (known: dense, local, "));
   EXPECT_EQ(message.find("->"), std::string::npos);
   const auto out = (folder_ / "p.svg").string();
-  EXPECT_EQ(test::run_command({"inspect", "pattern", "--kind", "fixed", "--half", "first", "-n",
+  EXPECT_EQ(test::run_command({"inspect", "pattern", "--kind", "fixed", "--factor", "first", "-n",
                                "64", "--stride", "8", "-o", out})
                 .code,
             0);

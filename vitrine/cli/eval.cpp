@@ -49,18 +49,19 @@ Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
 }
 
 /// The images of one split, prepared as the checkpoint says.
-Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Part part) {
+Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Split split) {
   const auto seed = static_cast<uint64_t>(recipe.seed);
-  const auto data = open_part(recipe.data, seed, part);
+  const auto data = open_image_split(recipe.data, seed, split);
   Splits splits;
   splits.classes = data->classes();
-  splits.get(part) = std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
+  splits.get(split) =
+      std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
   return splits;
 }
 
-/// The data with at least the split `part`.
-Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Part part) {
-  auto splits = task == Task::Classes ? open_images(recipe, info, part)
+/// The data with at least the split `split`.
+Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
+  auto splits = task == Task::Classes ? open_images(recipe, info, split)
                                       : open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
         recipe.data.dataset.name());
@@ -83,12 +84,12 @@ std::string table_of(const Metrics& values, const std::vector<Metric>& metrics) 
 
 int run_eval(const EvalOptions& o, Streams streams) {
   set_up_runtime(o.threads);
-  const auto part = part_of_name(o.split);
+  const auto split = split_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
-  auto splits = open_splits(recipe, info, model->task(), part);
-  const auto& batches = *splits.get(part);
+  auto splits = open_splits(recipe, info, model->task(), split);
+  const auto& batches = *splits.get(split);
   const auto objective = make_objective(splits, /*label_smoothing=*/0);
   const auto report = objective->make_report();
   model->to(device);
@@ -103,7 +104,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
   if (o.json) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
-                         {"split", part_name(part)},
+                         {"split", split_name(split)},
                          {"examples", evaluation.examples}};
     if (sampled) json["examples_of_split"] = batches.size();
     json.update(metrics_json(evaluation.metrics));
@@ -113,7 +114,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
   }
   streams.out << fmt::format(
       "{} on {}{} {} examples of {}{}\n{}", o.model, evaluation.examples,
-      sampled ? fmt::format(" of {}", batches.size()) : "", part_name(part),
+      sampled ? fmt::format(" of {}", batches.size()) : "", split_name(split),
       recipe.data.dataset.name(),
       sampled ? fmt::format("; an estimate from {} chosen at random", evaluation.examples) : "",
       table_of(evaluation.metrics, objective->metrics()));
@@ -124,24 +125,24 @@ int run_eval(const EvalOptions& o, Streams streams) {
 }  // namespace
 
 Command eval_command() {
-  return {
-      "eval", "metrics and a report of a trained network on a split of its data",
-      [](CLI::App& app) {
-        const auto o = std::make_shared<EvalOptions>();
-        app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
-            ->required();
-        app.add_option("overrides", o->overrides,
-                       "data.key=value or seed=value in place of the run's, such as data.root=DIR");
-        app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        app.add_option("--limit", o->limit,
-                       "estimate from this many examples, chosen at random; 0 = all")
-            ->capture_default_str()
-            ->check(at_least(0));
-        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        add_threads(app, o->threads);
-        app.add_flag("--json", o->json, "one JSON object");
-        return [o](Streams s) { return run_eval(*o, s); };
-      }};
+  return {"eval", "metrics and a report of a trained network on a split of its data",
+          [](CLI::App& app) {
+            const auto o = std::make_shared<EvalOptions>();
+            app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+                ->required();
+            app.add_option(
+                "overrides", o->overrides,
+                "data.key=value or seed=value in place of the run's, such as data.root=DIR");
+            app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+            app.add_option("--limit", o->limit,
+                           "estimate from this many examples, chosen at random; 0 = all")
+                ->capture_default_str()
+                ->check(at_least(0));
+            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_threads(app, o->threads);
+            app.add_flag("--json", o->json, "one JSON object");
+            return [o](Streams s) { return run_eval(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

@@ -55,10 +55,10 @@ CLI::Validator one_of(const Choices<E>& choices) {
 
 /// Declares --threads; 0 is for all cores.
 inline void add_threads(CLI::App& app, int64_t& threads) {
-  constexpr double kMost = 1024;
+  constexpr double kMax = 1024;
   app.add_option("--threads", threads, "threads; 0 = all cores")
       ->capture_default_str()
-      ->check(between(0, kMost));
+      ->check(between(0, kMax));
 }
 
 }  // namespace vitrine::cli

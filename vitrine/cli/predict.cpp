@@ -5,7 +5,7 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
-#include "vitrine/infer/adder.h"
+#include "vitrine/infer/addition_predictor.h"
 #include "vitrine/infer/classifier.h"
 #include "vitrine/ops/runtime.h"
 
@@ -61,7 +61,7 @@ int answer_each(const PredictOptions& o, Streams streams, const char* key, const
 }
 
 int predict_sums(const PredictOptions& o, Streams streams) {
-  const auto network = AddingNetwork::load(o.model, o.device);
+  const auto network = AdditionPredictor::load(o.model, o.device);
   return answer_each(o, streams, "input", [&](const std::string& text) {
     const auto pair = parse_pair(text);
     check(pair.has_value(), "predict: '{}' is not a sum of two numbers from 0 to 99, such as 57+68",
@@ -87,18 +87,18 @@ int run_predict(const PredictOptions& o, Streams streams) {
 
 Command predict_command() {
   return {
-      "predict", "name what is on pictures, or add numbers", [](CLI::App& app) {
+      "predict", "name what is on images, or add numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
         app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
         app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or sums such as 57+68")
             ->required();
-        app.add_option("-k,--top-k", o->top_k, "classes per picture")
+        app.add_option("-k,--top-k", o->top_k, "classes per image")
             ->capture_default_str()
             ->check(at_least(1));
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
         add_threads(app, o->threads);
-        app.add_flag("--json", o->json, "one JSON object per picture and line");
+        app.add_flag("--json", o->json, "one JSON object per image and line");
         app.footer(
             "An input that cannot be answered is reported on stderr (with --json also as an object "
             "with 'error');\nthe others are still answered, and the exit code is 1.");

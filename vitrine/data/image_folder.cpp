@@ -17,13 +17,13 @@ std::string lower_extension(const fs::path& path) {
   return extension;
 }
 
-bool is_picture(const fs::path& path) {
+bool is_image(const fs::path& path) {
   const auto extension = lower_extension(path);
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
 }
 
-bool is_picture_file(const fs::directory_entry& entry) {
-  return entry.is_regular_file() && is_picture(entry.path());
+bool is_image_file(const fs::directory_entry& entry) {
+  return entry.is_regular_file() && is_image(entry.path());
 }
 
 /// Sorted entries that `wanted` accepts, without hidden ones.
@@ -57,7 +57,7 @@ class ImageFolder : public Dataset {
     for (size_t label = 0; label < classes_.size(); ++label) {
       const auto inside = folder / classes_[label];
       check(fs::is_directory(inside), "folder: class folder {} is missing", inside.string());
-      const auto files = entries(inside, is_picture_file);
+      const auto files = entries(inside, is_image_file);
       check(!files.empty(),
             "folder: class folder {} holds no .jpg, .png or .webp files; fill or remove it",
             inside.string());
@@ -78,11 +78,11 @@ class ImageFolder : public Dataset {
 };
 
 /// A part of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
-std::unique_ptr<Dataset> open_split(const fs::path& folder, Part part) {
+std::unique_ptr<Dataset> open_split(const fs::path& folder, Split split) {
   const auto train = folder / "train";
   const auto classes = class_names(train);
-  if (part == Part::Train) return std::make_unique<ImageFolder>(train, classes);
-  const std::vector<std::string> names = part == Part::Test
+  if (split == Split::Train) return std::make_unique<ImageFolder>(train, classes);
+  const std::vector<std::string> names = split == Split::Test
                                              ? std::vector<std::string>{"test"}
                                              : std::vector<std::string>{"val", "validation"};
   for (const auto& name : names) {
@@ -100,7 +100,7 @@ std::unique_ptr<Dataset> open_split(const fs::path& folder, Part part) {
 void count_skipped(const fs::path& folder, std::map<std::string, int64_t>& counts) {
   for (const auto& name : class_names(folder))
     for (const auto& path :
-         entries(folder / name, [](const auto& e) { return !is_picture_file(e); })) {
+         entries(folder / name, [](const auto& e) { return !is_image_file(e); })) {
       const auto extension = lower_extension(path);
       ++counts[fs::is_directory(path) ? "folder" : extension.empty() ? "no extension" : extension];
     }
@@ -119,10 +119,10 @@ class ImageFolderData : public DatasetOf<ImageFolderData, FolderSettings> {
     return ImageTraits{
         .side = 0, .channels = 3, .mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
+  std::unique_ptr<Dataset> open(const DataConfig&, Split split) const override {
     const auto folder = checked_folder();
-    if (fs::is_directory(folder / "train")) return open_split(folder, part);
-    if (part != Part::Train) return nullptr;
+    if (fs::is_directory(folder / "train")) return open_split(folder, split);
+    if (split != Split::Train) return nullptr;
     return std::make_unique<ImageFolder>(folder, class_names(folder));
   }
   std::map<std::string, int64_t> skipped_files() const override {

@@ -29,12 +29,12 @@ void TrainConfig::visit(Fields& f) {
 
 void TrainConfig::validate() const {
   // Beyond that the number of examples of a run would not fit 64 bits.
-  constexpr int64_t kMost = 1'000'000'000;
-  check(epochs >= 1 && epochs <= kMost, "train: epochs {} is not between 1 and {}", epochs, kMost);
-  check(accumulate >= 1 && accumulate <= kMost, "train: accumulate {} is not between 1 and {}",
-        accumulate, kMost);
-  check_share("train", "label_smoothing", label_smoothing);
-  check_share("train", "ema", ema);
+  constexpr int64_t kMax = 1'000'000'000;
+  check(epochs >= 1 && epochs <= kMax, "train: epochs {} is not between 1 and {}", epochs, kMax);
+  check(accumulate >= 1 && accumulate <= kMax, "train: accumulate {} is not between 1 and {}",
+        accumulate, kMax);
+  check_fraction("train", "label_smoothing", label_smoothing);
+  check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
   check(patience >= 0 && checkpoint_steps >= 0 && log_steps >= 0,
