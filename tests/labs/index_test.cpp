@@ -1,10 +1,9 @@
-#include "vitrine/labs/index.h"
+#include "vitrine/labs/lab.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
-#include "vitrine/labs/lab.h"
 #include "vitrine/plot/markup.h"
 
 namespace vitrine::labs {

@@ -5,7 +5,6 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
-#include "vitrine/labs/index.h"
 #include "vitrine/labs/quiz.h"
 #include "vitrine/ops/runtime.h"
 

@@ -1,6 +1,26 @@
 #include "vitrine/labs/lab.h"
 
+#include "vitrine/plot/page.h"
+
 namespace vitrine::labs {
+namespace {
+
+/// Links to the pages in `folder`; where one is missing, the command that makes it.
+std::vector<plot::PageEntry> lesson_entries(const Translations& texts, const Registry<Lab>& lessons,
+                                            const fs::path& folder, const std::string& command) {
+  std::vector<plot::PageEntry> entries;
+  for (const auto& [name, lab] : lessons) {
+    const auto page = lab.topic + ".html";
+    entries.push_back({.title = texts.fill(lab.topic + ".title"),
+                       .text = texts.fill("frame.summary." + lab.topic),
+                       .link = fs::exists(folder / page) ? page : "",
+                       .note = texts.fill("frame.index.missing"),
+                       .command = fmt::format("{} {} --lang {}", command, name, texts.language())});
+  }
+  return entries;
+}
+
+}  // namespace
 
 const Registry<Lab>& labs() {
   static const auto registry = [] {
@@ -25,6 +45,20 @@ const Registry<Lab>& exercises() {
     return r;
   }();
   return registry;
+}
+
+fs::path write_index(const Translations& texts, const fs::path& folder) {
+  plot::Page page(texts.fill("frame.title"), texts.language());
+  page.paragraph(texts.fill("frame.index.intro"));
+  page.section(texts.fill("frame.index.path"));
+  page.numbered(texts.list("frame.index.steps"));
+  page.section(texts.fill("frame.index.labs"));
+  page.entries(lesson_entries(texts, labs(), folder, "vitrine lab"));
+  page.section(texts.fill("frame.index.exercises"));
+  page.entries(lesson_entries(texts, exercises(), folder, "vitrine lab exercise"));
+  const auto path = folder / "index.html";
+  page.save(path);
+  return path;
 }
 
 }  // namespace vitrine::labs

@@ -40,4 +40,9 @@ void practise_heads(Lesson& lesson, const LabOptions& options);
 void practise_rnn(Lesson& lesson, const LabOptions& options);
 void practise_sentence(Lesson& lesson, const LabOptions& options);
 
+/// Writes <folder>/index.html and returns its path: the labs and exercises in the order of
+/// learning, each with a link to its page or, where that is not in the folder, with the command
+/// that makes it. The page needs nothing but itself and those it links.
+fs::path write_index(const Translations& texts, const fs::path& folder);
+
 }  // namespace vitrine::labs

@@ -25,7 +25,14 @@ using Cells = std::vector<std::string>;
 class Lesson {
  public:
   /// `topic` is the first part of its texts' keys, and the name of its page.
-  Lesson(const Translations& texts, std::string topic, fs::path folder, std::ostream& terminal);
+  Lesson(const Translations& texts, std::string topic, fs::path folder, std::ostream& terminal)
+      : texts_(texts),
+        topic_(std::move(topic)),
+        report_({.title = word("title"),
+                 .language = texts.language(),
+                 .folder = std::move(folder),
+                 .terminal = &terminal,
+                 .figure_note = texts.at("frame.figure")}) {}
 
   /// The text under a key, with its {name}s replaced.
   template <typename... Args>
