@@ -29,7 +29,7 @@ struct Held {
 Held hold(const Translations& texts, const std::string& typed) {
   std::istringstream in(typed);
   std::ostringstream out;
-  const auto score = hold_quiz(texts, in, out);
+  const auto score = run_quiz(texts, in, out);
   return {score, out.str()};
 }
 

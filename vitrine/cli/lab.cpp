@@ -50,15 +50,24 @@ std::vector<Lab> asked_labs(const LabCommandOptions& o) {
   return all;
 }
 
+/// What the commands on the index have behind the lab's name.
+std::string index_arguments(const LabCommandOptions& o) {
+  auto text = "--lang " + o.language;
+  if (o.out.empty()) return text;
+  std::string quoted;
+  for (const char c : o.out) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  const bool plain = o.out.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789/._-") == std::string::npos;
+  return text + " --out " + (plain ? o.out : "'" + quoted + "'");
+}
+
 /// Teaches one lab; its page and the index appear when it is through.
 void teach_lab(const Lab& lab, const Translations& texts, const LabCommandOptions& o, Streams s) {
   labs::LabOptions options{
       .seed = static_cast<uint64_t>(o.seed), .smoke = o.smoke, .folder = o.folder()};
   if (o.rest.size() > 1) options.sentences.assign(o.rest.begin() + 1, o.rest.end());
-  labs::Lesson lesson(texts, lab.topic, o.folder(), s.out);
-  lab.teach(lesson, options);
-  const auto page = lesson.save();
-  const auto index = labs::write_index(texts, o.folder());
+  const auto [page, index] = labs::run_lab(lab, texts, options, s.out, index_arguments(o));
   s.out << texts.fill("frame.pages", fmt::arg("page", page.string()),
                       fmt::arg("index", index.string()))
         << "\n\n"
@@ -81,11 +90,11 @@ int run_labs(const LabCommandOptions& o, const Translations& texts, Streams s) {
 
 int run_lab(const LabCommandOptions& o, Streams s) {
   check(o.what == "exercise" || o.rest.empty(),
-        "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
+        "lab {}: takes no further argument, but '{}' was given; remove it", o.what,
         fmt::join(o.rest, " "));
   const Translations texts(lab_texts(), o.language);
   if (o.what != "quiz") return run_labs(o, texts, s);
-  labs::hold_quiz(texts, std::cin, s.out);
+  labs::run_quiz(texts, std::cin, s.out);
   return 0;
 }
 

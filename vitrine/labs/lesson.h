@@ -62,6 +62,9 @@ class Lesson {
     report_.figure(name, figure, caption);
   }
 
+  /// Links to other pages, on the page only.
+  void links(const std::vector<plot::PageLink>& links) { report_.links(links); }
+
   /// Writes the page, <folder>/<topic>.html, and returns its path.
   fs::path save() const { return report_.save(topic_ + ".html"); }
 

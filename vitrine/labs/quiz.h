@@ -35,6 +35,6 @@ struct QuizScore {
 /// Asks question after question: the learner answers by number, has a second try after a hint, and
 /// reads why. Ends with the last question or with the input, says the score and the labs to look at
 /// again.
-QuizScore hold_quiz(const Translations& texts, std::istream& in, std::ostream& out);
+QuizScore run_quiz(const Translations& texts, std::istream& in, std::ostream& out);
 
 }  // namespace vitrine::labs

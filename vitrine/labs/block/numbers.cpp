@@ -179,7 +179,7 @@ Spread dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
 
 }  // namespace
 
-BlockWalk walk_through_block(int64_t words, uint64_t seed) {
+BlockTrace trace_block(int64_t words, uint64_t seed) {
   const torch::NoGradGuard no_grad;
   torch::manual_seed(seed);
   EncoderBlock block(EncoderBlockConfig{

@@ -32,8 +32,8 @@ struct HeadMap {
   double evenness = 0;     // mean entropy of a row as a share of ln(tokens): 1 for even weights
 };
 
-/// An untrained post-norm encoder block, walked through step by step.
-struct BlockWalk {
+/// An untrained post-norm encoder block, followed step by step.
+struct BlockTrace {
   int64_t tokens = 0, width = 0, hidden = 0;
   std::vector<BlockStep> steps{};
   std::vector<BlockPart> parts{};
@@ -42,7 +42,7 @@ struct BlockWalk {
 };
 
 /// The words are random embeddings with sinusoidal positions.
-BlockWalk walk_through_block(int64_t words, uint64_t seed);
+BlockTrace trace_block(int64_t words, uint64_t seed);
 
 /// An activation function and its slope.
 struct ActivationCurve {
@@ -92,11 +92,11 @@ std::vector<NormComparison> compare_norms(const std::vector<int64_t>& batches, i
                                           uint64_t seed);
 
 /// One token alone in its batch: the first channels before and after.
-struct LonelyToken {
+struct SingleTokenNorm {
   std::vector<double> input{}, batch_norm{}, layer_norm{};
 };
 
-LonelyToken normalise_lonely_token(int64_t channels, uint64_t seed);
+SingleTokenNorm normalise_single_token(int64_t channels, uint64_t seed);
 
 /// A deep stack that learns the waves' next value, in one setting and with several seeds.
 struct NormTraining {

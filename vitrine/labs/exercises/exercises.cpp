@@ -32,16 +32,17 @@ plot::Figure kinds_figure(const Lesson& lesson, const PositionsPractice& practic
   plot::Chart curves{.title = lesson.word("figure.curves"),
                      .x = {.label = lesson.word("figure.epoch")},
                      .y = {.label = lesson.word("figure.mse"), .log = true}};
-  plot::Series bars{.name = lesson.word("figure.trained"), .mark = plot::Mark::Bars, .color = 0};
+  // Dots: on this axis bars would have no zero to stand on.
+  plot::Series dots{.name = lesson.word("figure.trained"), .mark = plot::Mark::Points, .color = 0};
   for (const auto& row : practice.rows) {
     errors.x.names.push_back(kind_word(lesson, row));
-    bars.y.push_back(row.score.error.mean);
-    bars.error.push_back(row.score.error.std);
+    dots.y.push_back(row.score.error.mean);
+    dots.error.push_back(row.score.error.std);
     curves.series.push_back(
         {.name = kind_word(lesson, row), .x = row.score.epochs, .y = row.score.curve});
   }
   const double edge = static_cast<double>(practice.rows.size()) - 0.5;
-  errors.series = {bars, plot::Series{.name = lesson.word("figure.last_value"),
+  errors.series = {dots, plot::Series{.name = lesson.word("figure.last_value"),
                                       .x = {-0.5, edge},
                                       .y = {practice.last_value, practice.last_value},
                                       .stroke = plot::Stroke::Dashed,

@@ -104,17 +104,18 @@ Chart error_bars(const Lesson& lesson, const TrainedPositions& trained) {
   return chart;
 }
 
-Chart change_bars(const Lesson& lesson, const std::vector<OrderEffect>& effects) {
+/// Dots: bars would have no zero to stand on.
+Chart change_chart(const Lesson& lesson, const std::vector<OrderEffect>& effects) {
   Chart chart{.title = lesson.word("effect.change"),
               .y = {.label = lesson.word("effect.change_axis"), .log = true},
               .width = 330,
               .height = 150};
-  Series bars{.mark = Mark::Bars};
+  Series dots{.mark = Mark::Points};
   for (const auto& effect : effects) {
     chart.x.names.push_back(lesson.word("short." + effect.kind));
-    bars.y.push_back(effect.word_change);
+    dots.y.push_back(effect.word_change);
   }
-  chart.series = {bars};
+  chart.series = {dots};
   return chart;
 }
 
@@ -203,7 +204,7 @@ Figure position_effect_figure(const Lesson& lesson, const std::vector<OrderEffec
     panel(lesson.word("order.sentence"), effects[i].sentence);
     panel(lesson.word("order.reversed"), effects[i].reversed);
     if (i == 0)
-      figure.panels.push_back(change_bars(lesson, effects));
+      figure.panels.push_back(change_chart(lesson, effects));
     else
       figure.panels.push_back(error_bars(lesson, trained));
   }

@@ -122,7 +122,7 @@ double shift_error(const torch::Tensor& table, int64_t shift) {
   return ((every_second(from, 1).matmul(matrix) - wanted).norm() / wanted.norm()).item<double>();
 }
 
-Beyond describe_beyond(const std::string& kind, const torch::Tensor& table) {
+Extrapolation describe_extrapolation(const std::string& kind, const torch::Tensor& table) {
   const auto trained = table.narrow(0, 0, kTrainedPositions);
   const auto beyond = table.narrow(0, kTrainedPositions, table.size(0) - kTrainedPositions);
   const auto outside =
@@ -258,11 +258,11 @@ Similarity position_similarity(uint64_t seed) {
   return result;
 }
 
-std::vector<TurnedPair> turned_pairs(int64_t position, int64_t shift) {
+std::vector<RotatedPair> rotated_pairs(int64_t position, int64_t shift) {
   const auto C = kEncodingWidth;
   const auto table = sinusoidal_table(position + shift + 1, C).to(torch::kDouble);
-  const auto turned = rotation_matrix(C, shift).matmul(table[position]);
-  std::vector<TurnedPair> pairs;
+  const auto rotated = rotation_matrix(C, shift).matmul(table[position]);
+  std::vector<RotatedPair> pairs;
   for (const int64_t pair : {0, 4, 8, 16}) {
     const auto at = [&](const torch::Tensor& row) {
       return std::array<double, 2>{row[2 * pair].item<double>(), row[2 * pair + 1].item<double>()};
@@ -270,7 +270,7 @@ std::vector<TurnedPair> turned_pairs(int64_t position, int64_t shift) {
     pairs.push_back({.pair = pair,
                      .angle = shift / std::pow(1e4, 2.0 * pair / C),
                      .before = at(table[position]),
-                     .turned = at(turned),
+                     .rotated = at(rotated),
                      .after = at(table[position + shift])});
   }
   return pairs;
@@ -283,9 +283,9 @@ std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t se
   std::vector<ShiftFit> fits;
   for (const auto shift : shifts) {
     const auto from = sinusoidal.narrow(0, 0, T - shift).to(torch::kDouble);
-    const auto turned = from.matmul(rotation_matrix(C, shift).t());
+    const auto rotated = from.matmul(rotation_matrix(C, shift).t());
     fits.push_back({.shift = shift,
-                    .rotation = greatest_difference(turned, sinusoidal.slice(0, shift)),
+                    .rotation = greatest_difference(rotated, sinusoidal.slice(0, shift)),
                     .sinusoidal = shift_error(sinusoidal, shift),
                     .learned = shift_error(learned, shift),
                     .linear = shift_error(linear, shift)});
@@ -293,12 +293,12 @@ std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t se
   return fits;
 }
 
-std::vector<Beyond> beyond_training() {
+std::vector<Extrapolation> extrapolated_encodings() {
   const auto T = kAllPositions, C = kEncodingWidth;
   // The linear one goes on with the step that it had in training: pos / kTrainedPositions.
   const auto stretched = linear_table(T, C) * (static_cast<double>(T) / kTrainedPositions);
-  return {describe_beyond("sinusoidal", sinusoidal_table(T, C)),
-          describe_beyond("linear", stretched)};
+  return {describe_extrapolation("sinusoidal", sinusoidal_table(T, C)),
+          describe_extrapolation("linear", stretched)};
 }
 
 TrainedPositions train_positions(const LabOptions& options, const std::string& label,

@@ -63,14 +63,14 @@ struct Similarity {
 
 Similarity position_similarity(uint64_t seed);
 
-/// A pair of sinusoidal channels (sin, cos) at a position, turned by the angle of a shift.
-struct TurnedPair {
+/// A pair of sinusoidal channels (sin, cos) at a position, rotated by the angle of a shift.
+struct RotatedPair {
   int64_t pair = 0;
   double angle = 0;  // radians
-  std::array<double, 2> before{}, turned{}, after{};
+  std::array<double, 2> before{}, rotated{}, after{};
 };
 
-std::vector<TurnedPair> turned_pairs(int64_t position, int64_t shift);
+std::vector<RotatedPair> rotated_pairs(int64_t position, int64_t shift);
 
 /// How well PE(pos + shift) follows from PE(pos).
 struct ShiftFit {
@@ -83,7 +83,7 @@ struct ShiftFit {
 std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t seed);
 
 /// What an encoding gives for positions that training never showed.
-struct Beyond {
+struct Extrapolation {
   std::string kind{};
   double trained_low = 0, trained_high = 0;  // of its values in training
   double low = 0, high = 0;                  // of its values beyond
@@ -92,7 +92,7 @@ struct Beyond {
 };
 
 /// "sinusoidal" and "linear", which have values there.
-std::vector<Beyond> beyond_training();
+std::vector<Extrapolation> extrapolated_encodings();
 
 /// How well a small post-norm Transformer with one kind of positions gives the next value of a
 /// wave; "linear_pre" is a pre-norm one.

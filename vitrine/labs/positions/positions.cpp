@@ -190,9 +190,9 @@ void show_shift(Lesson& lesson, uint64_t seed) {
     return fmt::format("{:.4f}  {:.4f}", pair[0], pair[1]);
   };
   std::vector<Cells> pairs;
-  for (const auto& p : turned_pairs(kPosition, kShift))
+  for (const auto& p : rotated_pairs(kPosition, kShift))
     pairs.push_back({fmt::format("{}, {}", 2 * p.pair, 2 * p.pair + 1),
-                     fmt::format("{:.3f}", p.angle), pair_text(p.before), pair_text(p.turned),
+                     fmt::format("{:.3f}", p.angle), pair_text(p.before), pair_text(p.rotated),
                      pair_text(p.after)});
   lesson.table("shift.pairs", std::move(pairs), fmt::arg("from", kPosition),
                fmt::arg("to", kPosition + kShift));
@@ -226,22 +226,23 @@ void show_similarity(Lesson& lesson, const Similarity& similarity) {
              fmt::arg("distance", far.distance));
 }
 
-void show_beyond(Lesson& lesson) {
-  lesson.section("beyond.title");
-  lesson.say("beyond.idea", fmt::arg("last", kTrainedPositions - 1),
+void show_extrapolation(Lesson& lesson) {
+  lesson.section("extrapolation.title");
+  lesson.say("extrapolation.idea", fmt::arg("last", kTrainedPositions - 1),
              fmt::arg("next", kTrainedPositions), fmt::arg("end", kAllPositions - 1));
-  const auto encodings = beyond_training();
+  const auto encodings = extrapolated_encodings();
   std::vector<Cells> rows;
   for (const auto& e : encodings)
     rows.push_back({lesson.word("short." + e.kind), from_to(e.trained_low, e.trained_high),
                     from_to(e.low, e.high), fmt::format("{:.0f} %", 100 * e.outside),
                     std::to_string(e.distinct)});
-  rows.push_back({lesson.word("short.learned"), lesson.word("beyond.learned"),
-                  lesson.word("beyond.no_rows"), "–", "0"});
-  rows.push_back({lesson.word("short.relative"), lesson.word("beyond.relative"),
-                  lesson.word("beyond.clamped", fmt::arg("farthest", kFarthestBias)), "0 %", "–"});
-  lesson.table("beyond.table", std::move(rows));
-  lesson.say("beyond.seen", fmt::arg("outside", 100 * encodings.front().outside),
+  rows.push_back({lesson.word("short.learned"), lesson.word("extrapolation.learned"),
+                  lesson.word("extrapolation.no_rows"), "–", "0"});
+  rows.push_back({lesson.word("short.relative"), lesson.word("extrapolation.relative"),
+                  lesson.word("extrapolation.clamped", fmt::arg("farthest", kFarthestBias)), "0 %",
+                  "–"});
+  lesson.table("extrapolation.table", std::move(rows));
+  lesson.say("extrapolation.seen", fmt::arg("outside", 100 * encodings.front().outside),
              fmt::arg("farthest", kFarthestBias));
 }
 
@@ -258,7 +259,7 @@ void teach_positions(Lesson& lesson, const LabOptions& options) {
   show_encodings(lesson, all);
   show_shift(lesson, options.seed);
   show_similarity(lesson, similarity);
-  show_beyond(lesson);
+  show_extrapolation(lesson);
   const auto trained =
       train_positions(options, lesson.word("trained.progress"), lesson.word("trained.runs"));
   teach_trained_positions(lesson, effects, trained);

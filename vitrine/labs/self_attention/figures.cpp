@@ -37,7 +37,7 @@ plot::HeatMap variance_map(const Lesson& lesson, const SentenceAttention& senten
           .y_label = layer == 0 ? lesson.word("heads.query") : "",
           .low = 0,
           .annotate = true,
-          .color_bar = false,
+          .color_label = lesson.word("heads.variance"),
           .size = 240};
 }
 

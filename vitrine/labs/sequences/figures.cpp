@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace vitrine::labs {
 namespace {
@@ -115,7 +114,6 @@ Series importance_line(std::string name, const StepSummary& summary, int64_t col
 
 constexpr int64_t kBaselineColor = 6, kSourceColor = 5;
 constexpr double kPerformanceWidth = 400, kPerformanceHeight = 240;
-constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
 
 /// An empty panel of the figure.
 Chart performance_chart(const Lesson& lesson, const std::string& title, plot::Axis x,
@@ -138,24 +136,26 @@ std::vector<std::string> network_words(const Lesson& lesson, const SequenceNumbe
   return words;
 }
 
-/// The source's bars stand where it has trained the same network.
+/// The source's dots stand where it has trained the same network. (Bars would have no zero to stand
+/// on.)
 Chart wave_error_chart(const Lesson& lesson, const SequenceNumbers& numbers,
                        const WaveBaselines& baselines) {
   auto chart = performance_chart(lesson, "results.error_panel",
                                  {.names = network_words(lesson, numbers)}, error_axis(lesson));
   const auto count = numbers.networks.size();
-  Series ours{.name = lesson.word("results.ours"), .mark = Mark::Bars, .color = 0};
-  Series source{.name = lesson.word("results.source"),
-                .y = std::vector<double>(count, kNotThere),
-                .error = std::vector<double>(count, kNotThere),
-                .mark = Mark::Bars,
-                .color = kSourceColor};
+  Series ours{.name = lesson.word("results.ours"), .mark = Mark::Points, .color = 0};
+  Series source{.name = lesson.word("results.source"), .mark = Mark::Points, .color = kSourceColor};
+  const auto add = [](Series& series, double x, double mean, double std) {
+    series.x.push_back(x);
+    series.y.push_back(mean);
+    series.error.push_back(std);
+  };
   for (size_t i = 0; i < count; ++i) {
     const auto& network = numbers.networks[i];
-    ours.y.push_back(network.score.error.mean);
-    ours.error.push_back(network.score.error.std);
-    if (const auto theirs = source_error(network.network))
-      source.y[i] = theirs->mean, source.error[i] = theirs->std;
+    const auto theirs = source_error(network.network);
+    const auto place = static_cast<double>(i), aside = theirs ? 0.12 : 0;
+    add(ours, place - aside, network.score.error.mean, network.score.error.std);
+    if (theirs) add(source, place + aside, theirs->mean, theirs->std);
   }
   chart.series = {ours, source,
                   Series{.name = lesson.word("results.extrapolation"),
