@@ -91,7 +91,7 @@ void link_pages(const fs::path& folder) {
 const Registry<Lab>& labs() {
   static const auto registry = [] {
     Registry<Lab> r("lab");
-    r.add("1", {"lab1", "01_longer_sequence", teach_basics});
+    r.add("1", {"lab1", "01_scaling_effect", teach_basics});
     r.add("2", {"lab2", "02_multi_head_attention", teach_self_attention});
     r.add("3", {"lab3", "03_positional_encoding_sinusoidal", teach_positions});
     r.add("4", {"lab4", "04_attention_patterns", teach_block});

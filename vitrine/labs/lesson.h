@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -41,6 +42,12 @@ class Lesson {
   }
   /// The list of texts under a key.
   Cells words(const std::string& key) const { return texts_.list(full(key)); }
+  /// The texts under several keys.
+  Cells words(std::initializer_list<const char*> keys) const {
+    Cells texts;
+    for (const auto* key : keys) texts.push_back(word(key));
+    return texts;
+  }
 
   /// Starts a part of the lesson under the heading `key`.
   void section(const std::string& key) { report_.section(word(key)); }

@@ -80,8 +80,7 @@ void figure_of_scaling(Lesson& lesson, const ScalingExample& example,
 
 void table_of_draws(Lesson& lesson, const std::vector<ScalingPoint>& points) {
   plot::Table table{.title = lesson.word("scaling.draw_table"),
-                    .header = {lesson.word("scaling.width"), lesson.word("scaling.raw"),
-                               lesson.word("scaling.scaled")},
+                    .header = lesson.words({"scaling.width", "scaling.raw", "scaling.scaled"}),
                     .rows = {}};
   for (const auto& p : points)
     table.rows.push_back(
@@ -211,9 +210,8 @@ void teach_longer_sequence(Lesson& lesson, const LabOptions& options) {
   lesson.section("longer.title");
   lesson.say("longer.setup", fmt::arg("tokens", s.topics.size()));
   plot::Table table{.title = lesson.word("longer.table"),
-                    .header = {lesson.word("longer.topic"), lesson.word("longer.within"),
-                               lesson.word("longer.even"), lesson.word("longer.before"),
-                               lesson.word("longer.after")},
+                    .header = lesson.words({"longer.topic", "longer.within", "longer.even",
+                                            "longer.before", "longer.after"}),
                     .rows = {}};
   const auto topics = *std::max_element(s.topics.begin(), s.topics.end()) + 1;
   for (int64_t topic = 0; topic < topics; ++topic) {

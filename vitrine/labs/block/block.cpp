@@ -204,7 +204,7 @@ void show_norms(Lesson& lesson, const LabOptions& options) {
   lesson.say("norms.seen", fmt::arg("few", rows[1].batch), fmt::arg("small", rows[1].batch_change),
              fmt::arg("large", rows.back().batch_change), fmt::arg("batch", rows.back().batch),
              fmt::arg("layer", rows.back().layer_change));
-  const auto single = normalise_single_token(kShown, options.seed);
+  const auto single = normalize_single_token(kShown, options.seed);
   std::vector<Cells> token(3);
   const std::vector<const std::vector<double>*> values = {&single.input, &single.batch_norm,
                                                           &single.layer_norm};

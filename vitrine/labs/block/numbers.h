@@ -96,7 +96,7 @@ struct SingleTokenNorm {
   std::vector<double> input{}, batch_norm{}, layer_norm{};
 };
 
-SingleTokenNorm normalise_single_token(int64_t channels, uint64_t seed);
+SingleTokenNorm normalize_single_token(int64_t channels, uint64_t seed);
 
 /// A deep stack that learns the waves' next value, in one setting and with several seeds.
 struct NormTraining {

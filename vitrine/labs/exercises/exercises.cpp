@@ -15,9 +15,9 @@ std::string kind_word(const Lesson& lesson, const PositionsRow& row) {
 }
 
 plot::Table kinds_table(const Lesson& lesson, const PositionsPractice& practice) {
-  plot::Table table{.title = lesson.word("table", fmt::arg("seeds", practice.sizes.seeds)),
-                    .header = {lesson.word("kind.name"), lesson.word("rate"), lesson.word("mse"),
-                               lesson.word("shuffling"), lesson.word("parameters")}};
+  plot::Table table{
+      .title = lesson.word("table", fmt::arg("seeds", practice.sizes.seeds)),
+      .header = lesson.words({"kind.name", "rate", "mse", "shuffling", "parameters"})};
   for (const auto& row : practice.rows)
     table.rows.push_back({kind_word(lesson, row), fmt::format("{:g}", row.score.rate),
                           fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.std),
@@ -72,15 +72,15 @@ void say_which_kind_is_best(Lesson& lesson, const PositionsPractice& practice) {
 
 plot::Table head_counts_table(const Lesson& lesson, const HeadsPractice& practice) {
   plot::Table table{.title = lesson.word("table", fmt::arg("seeds", practice.sizes.seeds)),
-                    .header = {lesson.word("heads"), lesson.word("head_width"), lesson.word("rate"),
-                               lesson.word("mse"), lesson.word("entropy"), lesson.word("places"),
-                               lesson.word("parameters"), lesson.word("seconds")}};
+                    .header = lesson.words({"heads", "head_width", "rate", "mse", "entropy",
+                                            "places", "parameters", "seconds"})};
   for (const auto& row : practice.rows)
     table.rows.push_back({std::to_string(row.heads), std::to_string(practice.width / row.heads),
                           fmt::format("{:g}", row.score.rate),
                           fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.std),
                           fmt::format("{:.2f} ± {:.2f}", row.entropy.mean, row.entropy.std),
-                          fmt::format("{:.1f}", row.places), std::to_string(row.score.parameters),
+                          fmt::format("{:.1f}", row.distinct_lags),
+                          std::to_string(row.score.parameters),
                           fmt::format("{:.1f}", row.score.seconds)});
   return table;
 }

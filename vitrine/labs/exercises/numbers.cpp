@@ -49,7 +49,7 @@ double last_value_error(const WaveTask& task) {
 }
 
 /// Different steps back at which heads peak.
-int64_t peak_places(const std::vector<HeadReading>& heads) {
+int64_t distinct_lags(const std::vector<HeadReading>& heads) {
   std::set<int64_t> lags;
   for (const auto& head : heads) lags.insert(head.lag);
   return static_cast<int64_t>(lags.size());
@@ -61,7 +61,7 @@ HeadsRow heads_row(int64_t heads, const TunedRuns& tuned, const WaveTask& task) 
   for (const auto& run : tuned.runs) {
     const auto readings = read_heads(*run.model, task);
     for (const auto& head : readings) entropies.push_back(head.entropy);
-    row.places += static_cast<double>(peak_places(readings)) / tuned.runs.size();
+    row.distinct_lags += static_cast<double>(distinct_lags(readings)) / tuned.runs.size();
   }
   row.entropy = spread(entropies);
   return row;

@@ -27,8 +27,8 @@ PositionsPractice positions_practice(const LabOptions& options, const std::strin
 struct HeadsRow {
   int64_t heads = 0;
   WaveScore score{};
-  Spread entropy{};   // of the last position's weights, in nats, over heads and seeds
-  double places = 0;  // different steps back at which the heads of one network peak
+  Spread entropy{};          // of the last position's weights, in nats, over heads and seeds
+  double distinct_lags = 0;  // different steps back at which the heads of one network peak
 };
 
 struct HeadsPractice {

@@ -293,7 +293,7 @@ std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t se
   return fits;
 }
 
-std::vector<Extrapolation> extrapolated_encodings() {
+std::vector<Extrapolation> extrapolations() {
   const auto T = kAllPositions, C = kEncodingWidth;
   // The linear one goes on with the step that it had in training: pos / kTrainedPositions.
   const auto stretched = linear_table(T, C) * (static_cast<double>(T) / kTrainedPositions);

@@ -92,7 +92,7 @@ struct Extrapolation {
 };
 
 /// "sinusoidal" and "linear", which have values there.
-std::vector<Extrapolation> extrapolated_encodings();
+std::vector<Extrapolation> extrapolations();
 
 /// How well a small post-norm Transformer with one kind of positions gives the next value of a
 /// wave; "linear_pre" is a pre-norm one.

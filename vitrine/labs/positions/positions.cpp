@@ -230,7 +230,7 @@ void show_extrapolation(Lesson& lesson) {
   lesson.section("extrapolation.title");
   lesson.say("extrapolation.idea", fmt::arg("last", kTrainedPositions - 1),
              fmt::arg("next", kTrainedPositions), fmt::arg("end", kAllPositions - 1));
-  const auto encodings = extrapolated_encodings();
+  const auto encodings = extrapolations();
   std::vector<Cells> rows;
   for (const auto& e : encodings)
     rows.push_back({lesson.word("short." + e.kind), from_to(e.trained_low, e.trained_high),

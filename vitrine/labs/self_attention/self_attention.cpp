@@ -16,7 +16,7 @@ SentenceModel teach_model(Lesson& lesson, const LabOptions& options) {
   const auto& t = model.training();
   lesson.table(
       {.title = lesson.word("model.table"),
-       .header = {lesson.word("model.what"), lesson.word("model.value")},
+       .header = lesson.words({"model.what", "model.value"}),
        .rows = {{lesson.word("model.sentences"), fmt::format("{}", t.sentences)},
                 {lesson.word("model.held_out"), fmt::format("{}", model.held_out().size())},
                 {lesson.word("model.vocabulary"), fmt::format("{}", t.vocabulary)},
@@ -46,7 +46,7 @@ void teach_parts(Lesson& lesson, const SentenceModel& model, const SentenceAtten
   lesson.say("parts.sentence", fmt::arg("sentence", kCatSentence),
              fmt::arg("tokens", sentence.tokens.size()));
   plot::Table table{.title = lesson.word("parts.shapes"),
-                    .header = {lesson.word("parts.tensor"), lesson.word("parts.shape")},
+                    .header = lesson.words({"parts.tensor", "parts.shape"}),
                     .rows = {}};
   for (const auto& shape : parts.shapes)
     table.rows.push_back({lesson.word("parts.shape_of." + shape.key),
@@ -179,8 +179,7 @@ void table_of_exponents(Lesson& lesson, const CostCurves& costs) {
 
 void table_of_reach(Lesson& lesson, const ReachCurves& reach) {
   plot::Table table{.title = lesson.word("cost.reach_table"),
-                    .header = {lesson.word("cost.distance"), lesson.word("cost.rnn"),
-                               lesson.word("cost.attention")},
+                    .header = lesson.words({"cost.distance", "cost.rnn", "cost.attention"}),
                     .rows = {}};
   for (size_t distance = 1; distance < reach.distance.size(); distance *= 2)
     table.rows.push_back({fmt::format("{}", distance), fmt::format("{:.1e}", reach.rnn[distance]),

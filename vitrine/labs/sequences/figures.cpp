@@ -136,8 +136,8 @@ std::vector<std::string> network_words(const Lesson& lesson, const SequenceNumbe
   return words;
 }
 
-/// The source's dots stand where it has trained the same network. (Bars would have no zero to stand
-/// on.)
+/// The reference's dots stand where it has trained the same network. (Bars would have no zero to
+/// stand on.)
 Chart wave_error_chart(const Lesson& lesson, const SequenceNumbers& numbers,
                        const WaveBaselines& baselines) {
   auto chart = performance_chart(lesson, "results.error_panel",
@@ -152,7 +152,7 @@ Chart wave_error_chart(const Lesson& lesson, const SequenceNumbers& numbers,
   };
   for (size_t i = 0; i < count; ++i) {
     const auto& network = numbers.networks[i];
-    const auto theirs = source_error(network.network);
+    const auto theirs = reference_error(network.network);
     const auto place = static_cast<double>(i), aside = theirs ? 0.12 : 0;
     add(ours, place - aside, network.score.error.mean, network.score.error.std);
     if (theirs) add(source, place + aside, theirs->mean, theirs->std);
@@ -206,9 +206,9 @@ Chart wave_time_chart(const Lesson& lesson, const SequenceNumbers& numbers) {
 
 }  // namespace
 
-std::optional<SourceError> source_error(WaveNetwork network) {
-  if (network == WaveNetwork::Transformer) return SourceError{0.0234, 0.0156};
-  if (network == WaveNetwork::Rnn) return SourceError{0.0289, 0.0198};
+std::optional<ReferenceError> reference_error(WaveNetwork network) {
+  if (network == WaveNetwork::Transformer) return ReferenceError{0.0234, 0.0156};
+  if (network == WaveNetwork::Rnn) return ReferenceError{0.0289, 0.0198};
   return std::nullopt;
 }
 

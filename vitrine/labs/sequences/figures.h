@@ -7,12 +7,12 @@
 
 namespace vitrine::labs {
 
-/// The mean squared error that the source of lab 5 reports for a network, as "mean ± std".
-struct SourceError {
+/// The mean squared error that the reference of lab 5 reports for a network, as "mean ± std".
+struct ReferenceError {
   double mean = 0, std = 0;
 };
-/// Nothing for networks that the source has not trained.
-std::optional<SourceError> source_error(WaveNetwork network);
+/// Nothing for networks that the reference has not trained.
+std::optional<ReferenceError> reference_error(WaveNetwork network);
 
 /// The network's name for learners, and its colour in all figures.
 std::string wave_network_word(const Lesson& lesson, WaveNetwork network);
@@ -22,7 +22,7 @@ int64_t wave_network_color(WaveNetwork network);
 plot::Figure sample_waves_figure(const Lesson& lesson, const SequenceNumbers& numbers);
 /// The attention weights of every head for one wave.
 plot::Figure wave_attention_figure(const Lesson& lesson, const SequenceNumbers& numbers);
-/// Errors beside the source's, curves, search for the learning rates, and time.
+/// Errors beside the reference's, curves, search for the learning rates, and time.
 plot::Figure performance_figure(const Lesson& lesson, const SequenceNumbers& numbers,
                                 const WaveBaselines& baselines);
 /// Where each head looks from the last position, and how that varies over the seeds.

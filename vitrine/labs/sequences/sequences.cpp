@@ -17,10 +17,9 @@ void teach_wave_attention(Lesson& lesson, const SequenceNumbers& numbers) {
 }
 
 plot::Table wave_heads_table(const Lesson& lesson, const std::vector<HeadReading>& heads) {
-  plot::Table table{
-      .title = lesson.word("heads.table"),
-      .header = {lesson.word("heads.head"), lesson.word("heads.lag"), lesson.word("heads.peak"),
-                 lesson.word("heads.entropy"), lesson.word("heads.steady")}};
+  plot::Table table{.title = lesson.word("heads.table"),
+                    .header = lesson.words({"heads.head", "heads.lag", "heads.peak",
+                                            "heads.entropy", "heads.steady"})};
   for (size_t i = 0; i < heads.size(); ++i)
     table.rows.push_back(
         {std::to_string(i + 1), std::to_string(heads[i].lag), fmt::format("{:.2f}", heads[i].peak),
@@ -30,9 +29,9 @@ plot::Table wave_heads_table(const Lesson& lesson, const std::vector<HeadReading
 
 /// One row per seed; its heads stand in the order of their lag, as their numbers mean nothing.
 plot::Table wave_seeds_table(const Lesson& lesson, const SequenceNumbers& numbers) {
-  plot::Table table{.title = lesson.word("heads.seeds_table"),
-                    .header = {lesson.word("heads.seed_column"), lesson.word("heads.lags"),
-                               lesson.word("heads.entropies"), lesson.word("mse")}};
+  plot::Table table{
+      .title = lesson.word("heads.seeds_table"),
+      .header = lesson.words({"heads.seed_column", "heads.lags", "heads.entropies", "mse"})};
   for (size_t seed = 0; seed < numbers.heads.size(); ++seed) {
     auto heads = numbers.heads[seed];
     std::stable_sort(heads.begin(), heads.end(),
@@ -154,7 +153,7 @@ void teach_wave_task(Lesson& lesson, const WaveProblem& problem) {
   lesson.say("task.recurrence");
   lesson.formula("y(t+1) = 2 cos(f) · y(t) − y(t−1)");
   plot::Table table{.title = lesson.word("task.table"),
-                    .header = {lesson.word("task.method"), lesson.word("mse")}};
+                    .header = lesson.words({"task.method", "mse"})};
   const auto row = [&](const std::string& key, double mse) {
     table.rows.push_back({lesson.word("task." + key), fmt::format("{:.3g}", mse)});
   };
@@ -185,12 +184,11 @@ void teach_wave_rates(Lesson& lesson, const SequenceNumbers& numbers, const Wave
 plot::Table wave_results_table(const Lesson& lesson, const SequenceNumbers& numbers) {
   plot::Table table{
       .title = lesson.word("results.table"),
-      .header = {lesson.word("results.network"), lesson.word("training.rate"), lesson.word("mse"),
-                 lesson.word("results.example_spread"), lesson.word("results.source"),
-                 lesson.word("results.parameters"), lesson.word("results.seconds")}};
+      .header = lesson.words({"results.network", "training.rate", "mse", "results.example_spread",
+                              "results.source", "results.parameters", "results.seconds"})};
   for (const auto& network : numbers.networks) {
     const auto& score = network.score;
-    const auto theirs = source_error(network.network);
+    const auto theirs = reference_error(network.network);
     table.rows.push_back({wave_network_word(lesson, network.network),
                           fmt::format("{:g}", score.rate), wave_error_cell(score.error),
                           wave_error_cell(score.example_spread),
@@ -200,7 +198,7 @@ plot::Table wave_results_table(const Lesson& lesson, const SequenceNumbers& numb
   return table;
 }
 
-/// Says whether Transformer and RNN stand in the order that the source reports.
+/// Says whether Transformer and RNN stand in the order that the reference reports.
 void say_source_order(Lesson& lesson, const SequenceNumbers& numbers) {
   const double transformer = numbers.networks[0].score.error.mean;
   const double rnn = numbers.networks[1].score.error.mean;
@@ -232,7 +230,7 @@ void teach_wave_results(Lesson& lesson, const SequenceNumbers& numbers,
   lesson.table(wave_results_table(lesson, numbers));
   lesson.say("results.spreads");
   for (const auto& network : numbers.networks) {
-    const auto theirs = source_error(network.network);
+    const auto theirs = reference_error(network.network);
     if (!theirs) continue;
     const double ours = network.score.error.mean;
     lesson.say(ours < theirs->mean ? "results.below" : "results.above",
