@@ -1,17 +1,17 @@
-# vitrine_layer(NAME [TORCH] SOURCES...): one folder of the library. Layers marked TORCH share the
-# precompiled torch header; the others never see torch and compile in a second.
+# vitrine_layer(NAME [TORCH] [TORCH_FREE FILES...] [GENERATED FILES...]): the .cpp files of this folder and of those
+# below it. Layers marked TORCH share the precompiled torch header, but for the files listed as TORCH_FREE and
+# the generated ones; what never sees torch compiles in a second.
 function(vitrine_layer name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES" ${ARGN})
-  if(NOT ARG_SOURCES)
-    return()
-  endif()
+  cmake_parse_arguments(ARG "TORCH" "" "TORCH_FREE;GENERATED" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   set(target vitrine_${name})
-  add_library(${target} OBJECT ${ARG_SOURCES})
+  add_library(${target} OBJECT ${sources} ${ARG_GENERATED})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${VITRINE_WARNINGS})
   target_link_libraries(${target} PUBLIC fmt::fmt)
   if(ARG_TORCH)
     vitrine_use_torch(${target})
+    vitrine_torch_free(${ARG_TORCH_FREE} ${ARG_GENERATED})
   endif()
   set_property(GLOBAL APPEND PROPERTY VITRINE_LAYERS ${target})
 endfunction()

@@ -10,10 +10,11 @@
 namespace vitrine {
 
 const Choices<OptimizerRule*>& optimizer_rules() {
-  static const Choices<OptimizerRule*> rules = {{"sgd", optimizers::sgd},
-                                                {"adam", optimizers::adam},
-                                                {"adamw", optimizers::adamw},
-                                                {"muon", optimizers::muon}};
+  static const Choices<OptimizerRule*> rules = {
+#define RULE(name) {#name, optimizers::name},
+#include "vitrine/train/optimizers/rules.def"
+#undef RULE
+  };
   return rules;
 }
 
