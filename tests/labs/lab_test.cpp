@@ -106,7 +106,7 @@ TEST(LabCommand, RefusesWhatItDoesNotKnow) {
   EXPECT_TRUE(test::contains(error({"exercise"}), "(known: positions, heads, rnn, sentence)"));
   EXPECT_TRUE(test::contains(error({"exercise", "head"}), "did you mean 'heads'?"));
   EXPECT_TRUE(test::contains(error({"exercise", "heads", "a text"}), "takes no text"));
-  EXPECT_TRUE(test::contains(error({"1", "2"}), "lab 1: takes nothing behind it"));
+  EXPECT_TRUE(test::contains(error({"1", "2"}), "lab 1: takes no further argument"));
   EXPECT_TRUE(test::contains(error({"1", "--lang", "tlh"}), "language 'tlh' is not known"));
   EXPECT_EQ(test::run_command({"lab"}).code, 2);
   EXPECT_EQ(test::run_command({"lab", "1", "--seed", "-3"}).code, 2);
