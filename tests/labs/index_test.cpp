@@ -10,9 +10,9 @@
 namespace vitrine::labs {
 
 TEST(LabIndex, LinksThePagesThatExistAndTellsHowToMakeTheOthers) {
-  for (const auto& language : Words::languages()) {
+  for (const auto& language : Translations::languages()) {
     const test::TemporaryFolder folder;
-    const Words words(language);
+    const Translations words(language);
     for (const auto* page : {"lab1.html", "heads.html"})
       write_file_atomically(folder / page, "a page");
     EXPECT_EQ(write_index(words, folder.path()), folder / "index.html");

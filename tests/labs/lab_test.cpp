@@ -34,7 +34,7 @@ std::string smoke_run(std::vector<std::string> what, const std::string& language
 }
 
 /// What a lab or exercise has said and left in a folder of its own.
-void expect_taught(const Lab& lab, const Words& words, const fs::path& folder,
+void expect_taught(const Lab& lab, const Translations& words, const fs::path& folder,
                    const std::string& text) {
   EXPECT_TRUE(text.starts_with(words.fill(lab.topic + ".title") + "\n="));
   EXPECT_EQ(text.find('{'), std::string::npos) << text;
@@ -61,7 +61,7 @@ class EveryLanguage : public testing::TestWithParam<std::string> {};
 }  // namespace
 
 TEST_P(EveryLanguage, LabsTeachAndLeaveTheirFigures) {
-  const Words words(GetParam());
+  const Translations words(GetParam());
   for (const auto& [name, lab] : labs()) {
     const test::TemporaryFolder folder;
     const auto text = smoke_run({name}, GetParam(), folder.path());
@@ -73,7 +73,7 @@ TEST_P(EveryLanguage, LabsTeachAndLeaveTheirFigures) {
 }
 
 TEST_P(EveryLanguage, ExercisesTeachAndLeaveAFigure) {
-  const Words words(GetParam());
+  const Translations words(GetParam());
   for (const auto& [name, exercise] : exercises()) {
     const test::TemporaryFolder folder;
     const auto text = smoke_run({"exercise", name}, GetParam(), folder.path());
@@ -82,7 +82,7 @@ TEST_P(EveryLanguage, ExercisesTeachAndLeaveAFigure) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Labs, EveryLanguage, testing::ValuesIn(Words::languages()),
+INSTANTIATE_TEST_SUITE_P(Labs, EveryLanguage, testing::ValuesIn(Translations::languages()),
                          [](const auto& language) { return language.param; });
 
 TEST(LabCommand, TheLearnersSentencesAreTaken) {
@@ -106,7 +106,7 @@ TEST(LabCommand, RefusesWhatItDoesNotKnow) {
   EXPECT_TRUE(test::contains(error({"exercise"}), "(known: positions, heads, rnn, sentence)"));
   EXPECT_TRUE(test::contains(error({"exercise", "head"}), "did you mean 'heads'?"));
   EXPECT_TRUE(test::contains(error({"exercise", "heads", "a text"}), "takes no text"));
-  EXPECT_TRUE(test::contains(error({"1", "2"}), "lab 1: takes nothing behind it"));
+  EXPECT_TRUE(test::contains(error({"1", "2"}), "lab 1: takes no further argument"));
   EXPECT_TRUE(test::contains(error({"1", "--lang", "tlh"}), "language 'tlh' is not known"));
   EXPECT_EQ(test::run_command({"lab"}).code, 2);
   EXPECT_EQ(test::run_command({"lab", "1", "--seed", "-3"}).code, 2);

@@ -20,7 +20,7 @@ plot::Figure small_figure() {
 
 TEST(Lesson, SaysEachBlockAtOnceAndOnItsPage) {
   const test::TemporaryFolder folder;
-  const Words words("ko");
+  const Translations words("ko");
   std::ostringstream terminal;
   Lesson lesson(words, "frame", folder / "labs/ko", terminal);
   const auto title = words.at("frame.title");
@@ -42,7 +42,7 @@ TEST(Lesson, SaysEachBlockAtOnceAndOnItsPage) {
 
 TEST(Lesson, WritesItsFiguresAndSaysWhereTheyAre) {
   const test::TemporaryFolder folder;
-  const Words words("en");
+  const Translations words("en");
   std::ostringstream terminal;
   Lesson lesson(words, "frame", folder.path(), terminal);
   lesson.figure("01_dots", small_figure(), "three dots");
@@ -58,7 +58,7 @@ TEST(Lesson, WritesItsFiguresAndSaysWhereTheyAre) {
 
 TEST(Lesson, NothingIsLeftOfOneThatFails) {
   const test::TemporaryFolder folder;
-  const Words words("en");
+  const Translations words("en");
   std::ostringstream terminal;
   Lesson lesson(words, "frame", folder.path(), terminal);
   EXPECT_THROW(lesson.say("no_such_text"), Error);

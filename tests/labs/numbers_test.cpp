@@ -55,10 +55,10 @@ TEST(LabNumbers, AShiftOfSinusoidalPositionsIsARotation) {
 
 TEST(LabNumbers, TheBlocksNormsLeaveMeanZeroAndVarianceOne) {
   for (const auto seed : kSeeds) {
-    const auto walk = walk_through_block(/*words=*/6, seed);
-    ASSERT_EQ(walk.steps.size(), 7u);
-    EXPECT_LT(walk.difference, 1e-5);
-    for (const auto& step : walk.steps) {
+    const auto trace = trace_block(/*words=*/6, seed);
+    ASSERT_EQ(trace.steps.size(), 7u);
+    EXPECT_LT(trace.difference, 1e-5);
+    for (const auto& step : trace.steps) {
       if (step.name != "norm1" && step.name != "norm2") continue;
       EXPECT_NEAR(step.mean, 0, 1e-5);
       EXPECT_NEAR(step.least_variance, 1, 1e-3);

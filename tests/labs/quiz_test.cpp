@@ -15,7 +15,7 @@ std::string line_of(int64_t number) { return std::to_string(number) + "\n"; }
 int64_t wrong_answer(const Question& q) { return q.answer == 1 ? 2 : 1; }
 
 /// What a learner types who knows everything.
-std::string right_answers(const Words& words) {
+std::string right_answers(const Translations& words) {
   std::string typed;
   for (const auto& q : quiz_questions(words)) typed += line_of(q.answer);
   return typed;
@@ -26,23 +26,23 @@ struct Held {
   std::string text;
 };
 
-Held hold(const Words& words, const std::string& typed) {
+Held hold(const Translations& words, const std::string& typed) {
   std::istringstream in(typed);
   std::ostringstream out;
-  const auto score = hold_quiz(words, in, out);
+  const auto score = run_quiz(words, in, out);
   return {score, out.str()};
 }
 
 }  // namespace
 
 TEST(Quiz, EveryQuestionHasAnAnswerAndALabInEveryLanguage) {
-  const auto english = quiz_questions(Words("en"));
+  const auto english = quiz_questions(Translations("en"));
   EXPECT_GE(english.size(), 12u);
   std::set<std::string> asked;
   for (const auto& q : english) asked.insert(q.lab);
   EXPECT_EQ(asked.size(), labs().names().size());
-  for (const auto& language : Words::languages()) {
-    const auto questions = quiz_questions(Words(language));
+  for (const auto& language : Translations::languages()) {
+    const auto questions = quiz_questions(Translations(language));
     ASSERT_EQ(questions.size(), english.size());
     for (size_t i = 0; i < questions.size(); ++i) {
       EXPECT_TRUE(labs().has(questions[i].lab)) << language << " " << i;
@@ -54,8 +54,8 @@ TEST(Quiz, EveryQuestionHasAnAnswerAndALabInEveryLanguage) {
 }
 
 TEST(Quiz, ALearnerWhoKnowsAllIsTold) {
-  for (const auto& language : Words::languages()) {
-    const Words words(language);
+  for (const auto& language : Translations::languages()) {
+    const Translations words(language);
     const auto held = hold(words, right_answers(words));
     const auto total = std::ssize(quiz_questions(words));
     EXPECT_EQ(held.score.answered, total);
@@ -68,7 +68,7 @@ TEST(Quiz, ALearnerWhoKnowsAllIsTold) {
 }
 
 TEST(Quiz, AWrongAnswerGivesAHintASecondTryAndTheLab) {
-  const Words words("en");
+  const Translations words("en");
   const auto questions = quiz_questions(words);
   const auto& first = questions.front();
   const auto held = hold(words, line_of(wrong_answer(first)) + right_answers(words));
@@ -83,7 +83,7 @@ TEST(Quiz, AWrongAnswerGivesAHintASecondTryAndTheLab) {
 }
 
 TEST(Quiz, TwoWrongAnswersGiveTheRightOne) {
-  const Words words("en");
+  const Translations words("en");
   const auto first = quiz_questions(words).front();
   const auto wrong = line_of(wrong_answer(first));
   const auto held = hold(words, wrong + wrong);
@@ -93,7 +93,7 @@ TEST(Quiz, TwoWrongAnswersGiveTheRightOne) {
 }
 
 TEST(Quiz, WhatIsNoChoiceIsAskedAgain) {
-  const Words words("en");
+  const Translations words("en");
   for (const std::string nonsense : {"", "0", "5", "-1", "two", "2x", "99999999999999999999"}) {
     const auto held = hold(words, nonsense + "\n" + right_answers(words));
     EXPECT_EQ(held.score.right, std::ssize(quiz_questions(words))) << nonsense;
@@ -103,8 +103,8 @@ TEST(Quiz, WhatIsNoChoiceIsAskedAgain) {
 }
 
 TEST(Quiz, EndsPolitelyWithTheInput) {
-  for (const auto& language : Words::languages()) {
-    const Words words(language);
+  for (const auto& language : Translations::languages()) {
+    const Translations words(language);
     const auto questions = quiz_questions(words);
     EXPECT_EQ(hold(words, "").score.answered, 0);
     const auto held =

@@ -166,7 +166,7 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                run({"data.dataset=addition", "data.augment={}"});
                              }),
-                             "does not answer what data set 'addition' asks"));
+                             "does not fit the task of data set 'addition'"));
 }
 
 TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
@@ -221,7 +221,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
   EXPECT_EQ(again.code, 1);
   EXPECT_TRUE(test::contains(again.err, "holds a run already"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
-                             "does not take pictures"));
+                             "does not take images"));
   const auto sum = test::run_command({"predict", "-m", run.string(), "1+2", "57+68", "--json"});
   EXPECT_EQ(sum.code, 0) << sum.err;
   EXPECT_TRUE(test::contains(sum.out, "{\"input\":\"57+68\",\"sum\":"));
@@ -252,7 +252,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
   EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
-                             "does not take pictures; choose a network that names pictures"));
+                             "does not take images; choose an image classifier"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "1+2"}).err,
                              "does not add; choose a network that does"));
 }
@@ -294,7 +294,7 @@ TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
       "the model knows 50 tokens, the data has 419; set model.vocabulary=419"));
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: wave_rnn}, data: {dataset: sentences}}"),
-      "wave_rnn does not answer what data set 'sentences' asks; choose word_transformer"));
+      "wave_rnn does not fit the task of data set 'sentences'; choose word_transformer"));
 }
 
 TEST_F(Training, RefusesTokensThatAreNotThoseOfTheModel) {

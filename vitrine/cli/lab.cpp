@@ -13,12 +13,12 @@ namespace vitrine::cli {
 namespace {
 
 using labs::Lab;
-using labs::Words;
+using labs::Translations;
 
 struct LabCommandOptions {
   std::string what;
   std::vector<std::string> rest;
-  std::string language = Words::default_language();
+  std::string language = Translations::default_language();
   std::string out;
   int64_t seed = 1;
   bool smoke = false;
@@ -52,7 +52,7 @@ std::vector<Lab> asked_labs(const LabCommandOptions& o) {
 }
 
 /// Teaches one lab; its page and the index appear when it is through.
-void teach_lab(const Lab& lab, const Words& words, const LabCommandOptions& o, Streams s) {
+void teach_lab(const Lab& lab, const Translations& words, const LabCommandOptions& o, Streams s) {
   labs::LabOptions options{
       .seed = static_cast<uint64_t>(o.seed), .smoke = o.smoke, .folder = o.folder()};
   if (o.rest.size() > 1) options.sentences.assign(o.rest.begin() + 1, o.rest.end());
@@ -66,7 +66,7 @@ void teach_lab(const Lab& lab, const Words& words, const LabCommandOptions& o, S
         << std::flush;
 }
 
-int run_labs(const LabCommandOptions& o, const Words& words, Streams s) {
+int run_labs(const LabCommandOptions& o, const Translations& words, Streams s) {
   const auto chosen = asked_labs(o);
   set_up_runtime(/*threads=*/1);  // networks this small gain nothing from more
   if (chosen.size() > 1) catch_interrupts();
@@ -82,11 +82,11 @@ int run_labs(const LabCommandOptions& o, const Words& words, Streams s) {
 
 int run_lab(const LabCommandOptions& o, Streams s) {
   check(o.what == "exercise" || o.rest.empty(),
-        "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
+        "lab {}: takes no further argument, but '{}' was given; remove it", o.what,
         fmt::join(o.rest, " "));
-  const Words words(o.language);
+  const Translations words(o.language);
   if (o.what != "quiz") return run_labs(o, words, s);
-  labs::hold_quiz(words, std::cin, s.out);
+  labs::run_quiz(words, std::cin, s.out);
   return 0;
 }
 
@@ -101,17 +101,18 @@ Command lab_command() {
                fmt::format("{}, all, exercise or quiz", fmt::join(labs::labs().names(), ", ")))
             ->required();
         app.add_option("rest", o->rest,
-                       fmt::format("which exercise: {}; behind sentence any texts",
+                       fmt::format("which exercise: {}; after sentence any text",
                                    fmt::join(labs::exercises().names(), ", ")));
         app.add_option("--lang", o->language,
                        fmt::format("language: {}; default from the environment",
-                                   fmt::join(Words::languages(), ", ")))
+                                   fmt::join(Translations::languages(), ", ")))
             ->capture_default_str();
-        app.add_option("--out", o->out, "where pages and figures go; default labs/LANGUAGE");
-        app.add_option("--seed", o->seed, "of all random numbers")
+        app.add_option("--out", o->out,
+                       "output folder of pages and figures; default labs/LANGUAGE");
+        app.add_option("--seed", o->seed, "random seed")
             ->check(CLI::NonNegativeNumber)
             ->capture_default_str();
-        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
+        app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "vitrine lab 1 --lang ko\nvitrine lab exercise sentence \"The cat sat on the mat\"\n"
             "vitrine lab quiz\n\nA lab explains itself on stdout as it runs and leaves its "

@@ -6,40 +6,41 @@
 
 namespace vitrine {
 
-/// Which tokens a token may look at.
+/// Which tokens a token may attend to.
 enum class PatternKind { Dense, Local, Strided, Fixed, Longformer };
 const Choices<PatternKind>& pattern_kind_names();
 
-/// Strided and fixed patterns have two halves; a layer or head has one of them or both at once.
-enum class PatternHalf { Both, First, Second };
-const Choices<PatternHalf>& pattern_half_names();
+/// Strided and fixed patterns have two factors; a layer or head has one of them or both at once.
+enum class PatternFactor { Both, First, Second };
+const Choices<PatternFactor>& pattern_factor_names();
 
-/// The one definition of every pattern. `l` is the stride, `i` the token that looks, `j` the other:
+/// The one definition of every pattern. `l` is the stride, `i` the query, `j` the key:
 ///   dense       every j
 ///   local       i - l <= j <= i + l
 ///   strided     first: as local; second: (i - j) mod l = 0
-///   fixed       first: j / l = i / l; second: j mod l in the `c` places before the block's end,
+///   fixed       first: j / l = i / l; second: j mod l in the `summary_tokens` before the block's
+///   end,
 ///               `offset` such sub-blocks further to the front
 ///   longformer  as local, or i or j is one of the first `globals` tokens
 /// A causal pattern leaves out every j > i.
 struct AttentionPattern {
   PatternKind kind = PatternKind::Dense;
   int64_t stride = 64;
-  int64_t summary = 8;
+  int64_t summary_tokens = 8;
   int64_t offset = 0;
   int64_t globals = 1;
-  PatternHalf half = PatternHalf::Both;
+  PatternFactor factor = PatternFactor::Both;
   bool causal = true;
 
   void visit(Fields& f);
   void validate() const;
-  /// Whether token i may look at token j.
+  /// Whether token i may attend to token j.
   bool allows(int64_t i, int64_t j) const;
   bool operator==(const AttentionPattern&) const = default;
 
-  /// The halves alone, causality aside.
-  bool first_half(int64_t i, int64_t j) const;
-  bool second_half(int64_t i, int64_t j) const;
+  /// The factors alone, causality aside.
+  bool first_factor(int64_t i, int64_t j) const;
+  bool second_factor(int64_t i, int64_t j) const;
 };
 
 }  // namespace vitrine

@@ -33,7 +33,7 @@ struct SyntheticSettings {
 
 constexpr double kGoldenTurn = 0.618033988749895;  // spreads any number of classes over a circle
 
-/// Stripes whose direction, width and colour tell the class.
+/// Stripes whose direction, width and colour depend on the class.
 void paint(int64_t label, const SyntheticSettings& c, Random random, Image& image) {
   const double turn = std::fmod(static_cast<double>(label) * kGoldenTurn, 1.0);
   const double angle = std::numbers::pi * turn;
@@ -64,18 +64,18 @@ class SyntheticData : public DatasetOf<SyntheticData, SyntheticSettings> {
                        .mean = std::vector<double>(settings.channels, 0.43),
                        .std = std::vector<double>(settings.channels, 0.24)};
   }
-  std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
-    if (part == Part::Validation) return nullptr;
+  std::unique_ptr<Dataset> open(const DataConfig&, Split split) const override {
+    if (split == Split::Validation) return nullptr;
     const auto& c = settings;
     c.validate();
     std::vector<std::string> classes;
     for (int64_t k = 0; k < c.classes; ++k) classes.push_back(fmt::format("stripes {}", k));
     auto data = std::make_unique<MemoryDataset>(c.image, c.channels, classes);
     Image image(c.image, c.image, c.channels);
-    const auto count = part == Part::Train ? c.train : c.test;
+    const auto count = split == Split::Train ? c.train : c.test;
     for (int64_t i = 0; i < count; ++i) {
       const auto label = i % c.classes;
-      paint(label, c, Random{static_cast<uint64_t>(part), static_cast<uint64_t>(i)}, image);
+      paint(label, c, Random{static_cast<uint64_t>(split), static_cast<uint64_t>(i)}, image);
       data->add(image.pixels.data(), label);
     }
     return data;
@@ -89,7 +89,7 @@ class SyntheticData : public DatasetOf<SyntheticData, SyntheticSettings> {
 }  // namespace
 
 DatasetEntry synthetic_entry() {
-  return {"made-up stripes for tests and demonstrations; nothing to fetch",
+  return {"synthetic stripes for tests and demonstrations; nothing to fetch",
           std::make_shared<SyntheticData>()};
 }
 

@@ -15,13 +15,13 @@ namespace {
 
 constexpr uint64_t kWaveKey = 0x77617665;  // apart from the keys of examples and epochs
 
-std::unique_ptr<BatchSource> wave_part(const WaveOptions& o, uint64_t seed, Part part,
-                                       int64_t count) {
+std::unique_ptr<BatchSource> wave_split(const WaveOptions& o, uint64_t seed, Split split,
+                                        int64_t count) {
   auto inputs = torch::empty({count, o.length}), targets = torch::empty({count});
   auto* in = inputs.data_ptr<float>();
   auto* target = targets.data_ptr<float>();
   for (int64_t i = 0; i < count; ++i) {
-    Random random{seed, kWaveKey, static_cast<uint64_t>(part), static_cast<uint64_t>(i)};
+    Random random{seed, kWaveKey, static_cast<uint64_t>(split), static_cast<uint64_t>(i)};
     const double amplitude = random.uniform(0.5, 1.5), frequency = random.uniform(0.2, 1.0),
                  phase = random.uniform(0, 2 * std::numbers::pi);
     const auto value = [&](int64_t t) {
@@ -39,8 +39,8 @@ struct WaveSettings {
   double noise = WaveOptions().noise;
 
   void visit(Fields& f) {
-    f("length", length, "values that are seen");
-    f("noise", noise, "standard deviation of what is added to the values that are seen");
+    f("length", length, "length of the input sequence");
+    f("noise", noise, "standard deviation of the noise added to the inputs");
   }
   void validate() const { WaveOptions{.length = length, .noise = noise}.validate(); }
 };
@@ -57,7 +57,7 @@ class WaveData : public DatasetOf<WaveData, WaveSettings> {
 }  // namespace
 
 void WaveOptions::validate() const {
-  check(length >= 2, "waves: length {} is too short to tell how a wave goes on; take at least 2",
+  check(length >= 2, "waves: length {} is too short to predict the next value; take at least 2",
         length);
   check(train > 0 && validation > 0 && test > 0,
         "waves: train {}, validation {} and test {} must be positive", train, validation, test);
@@ -68,14 +68,14 @@ Splits waves(const WaveOptions& options, uint64_t seed) {
   options.validate();
   Splits splits;
   splits.task = Task::NextValue;
-  splits.train = wave_part(options, seed, Part::Train, options.train);
-  splits.validation = wave_part(options, seed, Part::Validation, options.validation);
-  splits.test = wave_part(options, seed, Part::Test, options.test);
+  splits.train = wave_split(options, seed, Split::Train, options.train);
+  splits.validation = wave_split(options, seed, Split::Validation, options.validation);
+  splits.test = wave_split(options, seed, Split::Test, options.test);
   return splits;
 }
 
 DatasetEntry waves_entry() {
-  return {"random sine waves, the next value to be told; nothing to fetch",
+  return {"random sine waves for next-value prediction; nothing to fetch",
           std::make_shared<WaveData>()};
 }
 

@@ -10,8 +10,8 @@ namespace {
 using plot::Chart;
 using plot::Figure;
 using plot::HeatMap;
+using plot::ImagePanel;
 using plot::Matrix;
-using plot::Picture;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
 
@@ -29,21 +29,21 @@ Figure prediction_figure(const Explanation& e) {
   const auto& best = e.predictions.front();
   return {.title = fmt::format("{} says: {} ({})", e.model, best.label, percent(best.probability)),
           .columns = 2,
-          .panels = {Picture{.title = "What the network sees", .image = e.picture}, chart}};
+          .panels = {ImagePanel{.title = "What the model sees", .image = e.image}, chart}};
 }
 
 Figure rollout_figure(const Explanation& e) {
-  auto shares = e.rollout;
-  for (auto& value : shares.values) value *= 100;
-  return {.title = "Attention rollout: which patches reach the answer",
+  auto percents = e.rollout;
+  for (auto& value : percents.values) value *= 100;
+  return {.title = "Attention rollout: which patches reach the prediction",
           .columns = 2,
-          .panels = {Picture{.title = "Picture", .image = e.picture, .size = 300},
-                     Picture{.title = "Rollout over the picture",
-                             .image = e.picture,
-                             .heat = shares,
-                             .size = 300}},
+          .panels = {ImagePanel{.title = "Image", .image = e.image, .size = 300},
+                     ImagePanel{.title = "Rollout over the image",
+                                .image = e.image,
+                                .heat = percents,
+                                .size = 300}},
           .shared_colors = true,
-          .color_label = "share of each patch (%)"};
+          .color_label = "contribution of each patch (%)"};
 }
 
 /// The value that the brightest fiftieth of the patches reach: one outlier would darken all others.
@@ -57,7 +57,7 @@ double brightest(const Matrix& map) {
 }
 
 /// Leaves a panel's room white.
-Picture blank(double size) {
+ImagePanel blank(double size) {
   Image white(1, 1);
   std::fill_n(white.at(0, 0), white.channels, uint8_t{255});
   return {.image = white, .size = size};
@@ -75,7 +75,7 @@ Figure attention_figure(const Explanation& e) {
     return result;
   };
   const auto layer_names = names("layer", layers), head_names = names("head", heads);
-  Figure figure{.title = "What each head looks at",
+  Figure figure{.title = "What each head attends to",
                 .columns = static_cast<int64_t>(std::max(layers, heads)),
                 .row_names = layers_across ? head_names : layer_names,
                 .column_names = layers_across ? layer_names : head_names};
@@ -147,25 +147,25 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
   Writer writer(page, folder);
   const std::string from = e.class_token ? "the class token" : "all tokens on average";
 
-  page.section("The answer");
+  page.section("Prediction");
   writer.add("prediction.png", prediction_figure(e),
-             "Left, the part of the picture that the network sees. Right, the probabilities of the "
+             "Left, the part of the image that the model sees. Right, the probabilities of the "
              "classes it finds most likely.");
 
   page.section("Attention rollout");
   page.paragraph(fmt::format(
-      "The picture is cut into {} x {} patches, and every layer mixes what it knows about them. "
+      "The image is cut into {} x {} patches, and every layer mixes what it knows about them. "
       "Rollout follows that mixing through all {} layers: it averages the heads, adds the residual "
       "path and multiplies the layers.",
       e.rows, e.columns, e.heads.size()));
   writer.add("rollout.png", rollout_figure(e),
-             "How much each patch contributes to what the answer reads in the end. Bright patches "
+             "How much each patch contributes to the tokens that the head reads. Bright patches "
              "count most.");
 
   page.section("Every layer, every head");
   page.paragraph(
       "Each layer has several heads, and each head chooses for itself where to look. Heads often "
-      "divide the work: some look nearby, some at the whole picture, some at the object.");
+      "divide the work: some look nearby, some at the whole image, some at the object.");
   writer.add(
       "attention.png", attention_figure(e),
       fmt::format("Attention weights of {} on the patches, one map per layer and head. "
@@ -173,19 +173,19 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
                   "(the top 2 % of the patches share the brightest colour).",
                   from));
 
-  page.section("Positions");
+  page.section("Position embeddings");
   if (e.positions.rows > 0) {
     page.paragraph(
-        "A transformer knows where a patch lies only through the position that is added to it. Two "
-        "patches with similar positions look like neighbours to the network.");
+        "A Transformer knows where a patch is only through the position embedding added to it. Two "
+        "patches with similar embeddings look like neighbours to the model.");
     writer.add("positions.png", positions_figure(e),
-               "One small map per patch, at the patch's own place: how similar its position is to "
-               "that of every other patch (1 = the same). A bright spot that moves along with the "
-               "patch means that the network knows what is near what; bright rows and columns mean "
-               "that it knows rows and columns.");
+               "One small map per patch, at the patch's own position: cosine similarity of its "
+               "embedding with that of every other patch (1 = the same). A bright spot that moves "
+               "along with the patch means that the model knows what is near what; bright rows and "
+               "columns mean that it knows rows and columns.");
   } else {
     page.paragraph(
-        "This network adds no positions to its patches, so there is nothing to compare.");
+        "This model adds no position embeddings to its patches, so there is nothing to compare.");
   }
   writer.paths.push_back(folder / "explain.html");
   page.save(writer.paths.back());

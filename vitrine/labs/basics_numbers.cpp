@@ -91,7 +91,7 @@ void sort_by_score(ScalingExample& example) {
 }
 
 /// Adds what softmax made of one draw, divided by the number of draws.
-void add_health(SoftmaxHealth& mean, const std::vector<double>& weights, int64_t draws) {
+void add_stats(SoftmaxStats& mean, const std::vector<double>& weights, int64_t draws) {
   double entropy = 0, squares = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] > 0) entropy -= weights[i] * std::log(weights[i]);
@@ -112,8 +112,8 @@ ScalingPoint scaling_at(int64_t width, uint64_t seed, int64_t draws) {
     const auto example = draw_example(width, random);
     if (draw == 0) point.first = example;
     for (const double score : example.scores) squares += score * score / (kKeys * draws);
-    add_health(point.raw, example.raw, draws);
-    add_health(point.scaled, example.scaled, draws);
+    add_stats(point.raw, example.raw, draws);
+    add_stats(point.scaled, example.scaled, draws);
   }
   sort_by_score(point.first);
   point.score_deviation = std::sqrt(squares);  // the mean of q k is 0

@@ -38,7 +38,7 @@ inline constexpr std::array<double, 3> kTextbookRaw{0.9, 0.05, 0.05},
 ScalingExample textbook_scaling_example(uint64_t seed, int64_t draws);
 
 /// What softmax does to the scores of one query, in the mean over many.
-struct SoftmaxHealth {
+struct SoftmaxStats {
   double entropy = 0;   // nats
   double greatest = 0;  // weight
   double gradient = 0;  // Frobenius norm of d weights / d scores
@@ -48,7 +48,7 @@ struct SoftmaxHealth {
 struct ScalingPoint {
   int64_t width = 0;
   double score_deviation = 0;  // standard deviation of q k
-  SoftmaxHealth raw{}, scaled{};
+  SoftmaxStats raw{}, scaled{};
   ScalingExample first{};  // the first draw
 };
 

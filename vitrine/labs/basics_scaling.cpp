@@ -94,7 +94,7 @@ void table_of_means(Lesson& lesson, const std::vector<ScalingPoint>& points) {
                  lesson.word("scaling.entropy_short"), lesson.word("scaling.greatest_short"),
                  lesson.word("scaling.gradient_short")},
       .rows = {}};
-  const auto row = [&](const ScalingPoint& p, const std::string& way, const SoftmaxHealth& h,
+  const auto row = [&](const ScalingPoint& p, const std::string& way, const SoftmaxStats& h,
                        double deviation) {
     table.rows.push_back({fmt::format("{}", p.width), fmt::format("{:.2f}", std::sqrt(p.width)),
                           lesson.word("scaling." + way), fmt::format("{:.2f}", deviation),

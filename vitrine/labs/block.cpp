@@ -21,44 +21,44 @@ std::string plain_number(double value) {
   return fmt::format("{:.3f}", std::round(value * 1000) / 1000 + 0.0);
 }
 
-void show_steps(Lesson& lesson, const BlockWalk& walk) {
+void show_steps(Lesson& lesson, const BlockTrace& trace) {
   lesson.section("steps.title");
-  lesson.say("steps.idea", fmt::arg("tokens", walk.tokens), fmt::arg("width", walk.width),
-             fmt::arg("hidden", walk.hidden), fmt::arg("heads", walk.heads.size()));
+  lesson.say("steps.idea", fmt::arg("tokens", trace.tokens), fmt::arg("width", trace.width),
+             fmt::arg("hidden", trace.hidden), fmt::arg("heads", trace.heads.size()));
   lesson.formula(
       "z = LayerNorm(x + MultiHead(x))\n"
       "y = LayerNorm(z + FeedForward(z))\n"
       "FeedForward(z) = W₂ GELU(W₁ z + b₁) + b₂");
   std::vector<Cells> rows;
-  for (const auto& step : walk.steps)
+  for (const auto& step : trace.steps)
     rows.push_back({std::to_string(rows.size() + 1), lesson.word("steps." + step.name),
-                    fmt::format("{} × {}", walk.tokens, walk.width), plain_number(step.mean),
+                    fmt::format("{} × {}", trace.tokens, trace.width), plain_number(step.mean),
                     plain_number(step.variance),
                     fmt::format("{:.3f} … {:.3f}", step.least_variance, step.greatest_variance)});
   lesson.table(worded_table(lesson, "steps.table", std::move(rows)));
-  const auto& last = walk.steps.back();
+  const auto& last = trace.steps.back();
   lesson.say("steps.seen", fmt::arg("mean", plain_number(last.mean)),
              fmt::arg("variance", plain_number(last.variance)),
-             fmt::arg("difference", walk.difference));
-  lesson.figure("04_transformer_dataflow", dataflow_figure(lesson, walk),
+             fmt::arg("difference", trace.difference));
+  lesson.figure("04_transformer_dataflow", dataflow_figure(lesson, trace),
                 lesson.word("steps.caption"));
 }
 
-void show_parameters(Lesson& lesson, const BlockWalk& walk) {
+void show_parameters(Lesson& lesson, const BlockTrace& trace) {
   lesson.section("parameters.title");
   double total = 0;
-  for (const auto& part : walk.parts) total += static_cast<double>(part.parameters);
+  for (const auto& part : trace.parts) total += static_cast<double>(part.parameters);
   std::vector<Cells> rows;
-  for (const auto& part : walk.parts)
+  for (const auto& part : trace.parts)
     rows.push_back({lesson.word("steps." + part.name), part.formula,
                     std::to_string(part.parameters),
                     fmt::format("{:.1f} %", 100 * static_cast<double>(part.parameters) / total)});
   rows.push_back(
       {lesson.word("parameters.sum"), "12 d² + 13 d", fmt::format("{:.0f}", total), "100.0 %"});
   lesson.table(
-      worded_table(lesson, "parameters.table", std::move(rows), fmt::arg("width", walk.width)));
+      worded_table(lesson, "parameters.table", std::move(rows), fmt::arg("width", trace.width)));
   lesson.say("parameters.seen",
-             fmt::arg("share", 100 * static_cast<double>(walk.parts[2].parameters) / total));
+             fmt::arg("share", 100 * static_cast<double>(trace.parts[2].parameters) / total));
 }
 
 void say_gradients(Lesson& lesson, const StackGradients& bare, const StackGradients& normed,
@@ -120,7 +120,7 @@ void show_norms(Lesson& lesson, const LabOptions& options) {
   lesson.say("norms.seen", fmt::arg("few", rows[1].batch), fmt::arg("small", rows[1].batch_change),
              fmt::arg("large", rows.back().batch_change), fmt::arg("batch", rows.back().batch),
              fmt::arg("layer", rows.back().layer_change));
-  const auto lonely = normalise_lonely_token(kShown, options.seed);
+  const auto lonely = normalize_single_token(kShown, options.seed);
   std::vector<Cells> token(3);
   const std::vector<const std::vector<double>*> values = {&lonely.input, &lonely.batch_norm,
                                                           &lonely.layer_norm};
@@ -138,16 +138,16 @@ void show_norms(Lesson& lesson, const LabOptions& options) {
 
 void teach_block(Lesson& lesson, const LabOptions& options) {
   lesson.say("intro");
-  const auto walk = walk_through_block(kWords, options.seed);
-  show_steps(lesson, walk);
-  show_parameters(lesson, walk);
+  const auto trace = trace_block(kWords, options.seed);
+  show_steps(lesson, trace);
+  show_parameters(lesson, trace);
   show_gradients(lesson, options);
   show_norms(lesson, options);
   const auto trained =
       train_norm_places(options, lesson.word("training.progress"), lesson.word("training.runs"));
   teach_norm_places(lesson, trained);
   teach_activations(lesson, options);
-  teach_block_heads(lesson, walk, word_list(lesson, "words", kWords), trained);
+  teach_block_heads(lesson, trace, word_list(lesson, "words", kWords), trained);
   lesson.section("summary.title");
   lesson.say("summary.text");
 }

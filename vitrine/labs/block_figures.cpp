@@ -110,7 +110,7 @@ Chart curve_chart(const Lesson& lesson, const std::vector<ActivationCurve>& curv
 
 /// Bars for both activations at each learning rate.
 Chart activation_bars(const Lesson& lesson, const ActivationTrainings& trained,
-                      const std::string& what, Spread ActivationTraining::*value, double factor) {
+                      const std::string& what, MeanStd ActivationTraining::*value, double factor) {
   Chart chart{.title = lesson.word("activations." + what),
               .x = {.label = lesson.word("activations.rate")},
               .y = {.label = lesson.word("activations." + what + "_axis"), .low = 0},
@@ -132,7 +132,7 @@ Chart activation_bars(const Lesson& lesson, const ActivationTrainings& trained,
 
 }  // namespace
 
-Figure dataflow_figure(const Lesson& lesson, const BlockWalk& walk) {
+Figure dataflow_figure(const Lesson& lesson, const BlockTrace& trace) {
   Chart boxes{.title = lesson.word("steps.boxes"),
               .y = {.label = lesson.word("steps.value")},
               .width = 680,
@@ -144,7 +144,7 @@ Figure dataflow_figure(const Lesson& lesson, const BlockWalk& walk) {
               .height = 200};
   Series mean{.name = lesson.word("steps.mean"), .markers = true};
   Series variance{.name = lesson.word("steps.variance"), .markers = true};
-  for (const auto& step : walk.steps) {
+  for (const auto& step : trace.steps) {
     const auto name = step_word(lesson, step);
     boxes.series.push_back({.name = name, .y = step.values, .mark = Mark::Box});
     lines.x.names.push_back(name);
@@ -155,16 +155,16 @@ Figure dataflow_figure(const Lesson& lesson, const BlockWalk& walk) {
   return {.title = lesson.word("steps.figure"), .columns = 1, .panels = {boxes, lines}};
 }
 
-Figure block_heads_figure(const Lesson& lesson, const BlockWalk& walk,
+Figure block_heads_figure(const Lesson& lesson, const BlockTrace& trace,
                           const std::vector<std::string>& words, const NormTrainings& trained) {
-  const auto heads = walk.heads.size();
+  const auto heads = trace.heads.size();
   Figure figure{.title = lesson.word("heads.figure"), .columns = static_cast<int64_t>(heads)};
   for (size_t head = 1; head <= heads; ++head)
     figure.column_names.push_back(lesson.word("heads.head", fmt::arg("head", head)));
   figure.row_names = {lesson.word("heads.untrained"),
                       lesson.word("heads.trained", fmt::arg("layer", 1)),
                       lesson.word("heads.trained", fmt::arg("layer", trained.middle_layer))};
-  for (const auto& head : walk.heads)
+  for (const auto& head : trace.heads)
     figure.panels.push_back(HeatMap{.values = head.weights,
                                     .row_names = words,
                                     .column_names = words,

@@ -13,10 +13,10 @@
 namespace vitrine::labs {
 
 /// The values after each of the seven steps, and their mean and variance.
-plot::Figure dataflow_figure(const Lesson& lesson, const BlockWalk& walk);
+plot::Figure dataflow_figure(const Lesson& lesson, const BlockTrace& trace);
 
 /// Attention weights of the untrained block on words, and of trained blocks on waves.
-plot::Figure block_heads_figure(const Lesson& lesson, const BlockWalk& walk,
+plot::Figure block_heads_figure(const Lesson& lesson, const BlockTrace& trace,
                                 const std::vector<std::string>& words,
                                 const NormTrainings& trained);
 

@@ -3,7 +3,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -48,9 +48,9 @@ StackGradients stack_gradients(const std::string& form, int64_t depth, uint64_t 
   auto blocks = encoder_blocks({.dim = kStackWidth,
                                 .heads = kStackHeads,
                                 .hidden = 4 * kStackWidth,
-                                .norm = form == "pre" ? NormPlace::Pre : NormPlace::Post},
+                                .norm = form == "pre" ? NormPosition::Pre : NormPosition::Post},
                                depth);
-  initialise_transformer(*blocks);
+  initialize_transformer(*blocks);
   auto x = torch::randn({kStackBatch, kStackTokens, kStackWidth});
   const auto target = torch::randn_like(x);
   for (size_t i = 0; i < blocks->size(); ++i)

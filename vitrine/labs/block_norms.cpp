@@ -75,7 +75,7 @@ std::vector<NormComparison> compare_norms(const std::vector<int64_t>& batches, i
   return rows;
 }
 
-LonelyToken normalise_lonely_token(int64_t channels, uint64_t seed) {
+SingleTokenNorm normalize_single_token(int64_t channels, uint64_t seed) {
   const torch::NoGradGuard no_grad;
   const auto token = token_population(seed).narrow(0, 0, 1);
   const auto shown = [&](const torch::Tensor& t) {

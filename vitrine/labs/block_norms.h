@@ -26,10 +26,10 @@ std::vector<NormComparison> compare_norms(const std::vector<int64_t>& batches, i
                                           uint64_t seed);
 
 /// One token alone in its batch: the first channels before and after.
-struct LonelyToken {
+struct SingleTokenNorm {
   std::vector<double> input{}, batch_norm{}, layer_norm{};
 };
 
-LonelyToken normalise_lonely_token(int64_t channels, uint64_t seed);
+SingleTokenNorm normalize_single_token(int64_t channels, uint64_t seed);
 
 }  // namespace vitrine::labs

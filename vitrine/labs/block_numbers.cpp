@@ -8,9 +8,9 @@
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/nn/parameter_count.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 #include "vitrine/ops/layer_norm.h"
 
 namespace vitrine::labs {
@@ -31,14 +31,16 @@ BlockStep describe_step(const std::string& name, const torch::Tensor& tokens) {
 
 }  // namespace
 
-BlockWalk walk_through_block(int64_t words, uint64_t seed) {
+BlockTrace trace_block(int64_t words, uint64_t seed) {
   const torch::NoGradGuard no_grad;
   torch::manual_seed(seed);
-  EncoderBlock block(EncoderBlockConfig{
-      .dim = kBlockWidth, .heads = kBlockHeads, .hidden = kBlockHidden, .norm = NormPlace::Post});
-  initialise_transformer(*block);
+  EncoderBlock block(EncoderBlockConfig{.dim = kBlockWidth,
+                                        .heads = kBlockHeads,
+                                        .hidden = kBlockHidden,
+                                        .norm = NormPosition::Post});
+  initialize_transformer(*block);
   const auto embedded = torch::randn({1, words, kBlockWidth});
-  const auto x = embedded + sinusoidal_table(words, kBlockWidth);  // (1, T, C)
+  const auto x = embedded + sinusoidal_encoding(words, kBlockWidth);  // (1, T, C)
   const auto attended = block->attn(x);
   const auto added = x + attended;
   const auto normed = layer_norm(added, block->norm1);

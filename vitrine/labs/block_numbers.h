@@ -31,7 +31,7 @@ struct HeadMap {
 };
 
 /// An untrained post-norm encoder block, walked through step by step.
-struct BlockWalk {
+struct BlockTrace {
   int64_t tokens = 0, width = 0, hidden = 0;
   std::vector<BlockStep> steps{};
   std::vector<BlockPart> parts{};
@@ -40,7 +40,7 @@ struct BlockWalk {
 };
 
 /// The words are random embeddings with sinusoidal positions.
-BlockWalk walk_through_block(int64_t words, uint64_t seed);
+BlockTrace trace_block(int64_t words, uint64_t seed);
 
 /// An activation function and its slope.
 struct ActivationCurve {

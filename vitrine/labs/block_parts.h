@@ -15,7 +15,7 @@ void teach_norm_places(Lesson& lesson, const NormTrainings& trained);
 /// ... the activation ...
 void teach_activations(Lesson& lesson, const LabOptions& options);
 /// ... and what the heads look at, before training and after it.
-void teach_block_heads(Lesson& lesson, const BlockWalk& walk, const std::vector<std::string>& words,
-                       const NormTrainings& trained);
+void teach_block_heads(Lesson& lesson, const BlockTrace& trace,
+                       const std::vector<std::string>& words, const NormTrainings& trained);
 
 }  // namespace vitrine::labs

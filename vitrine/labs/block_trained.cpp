@@ -10,7 +10,7 @@ namespace {
 // Errors that differ by less than this factor count as alike.
 constexpr double kClearFactor = 1.5;
 
-std::string mean_and_deviation(const Spread& summary) {
+std::string mean_and_deviation(const MeanStd& summary) {
   return fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std);
 }
 
@@ -81,21 +81,21 @@ void teach_activations(Lesson& lesson, const LabOptions& options) {
                 lesson.word("activations.caption"));
 }
 
-void teach_block_heads(Lesson& lesson, const BlockWalk& walk, const std::vector<std::string>& words,
-                       const NormTrainings& trained) {
+void teach_block_heads(Lesson& lesson, const BlockTrace& trace,
+                       const std::vector<std::string>& words, const NormTrainings& trained) {
   lesson.section("heads.title");
   lesson.say("heads.idea");
   std::vector<Cells> rows;
-  for (size_t head = 0; head < walk.heads.size(); ++head)
+  for (size_t head = 0; head < trace.heads.size(); ++head)
     rows.push_back({lesson.word("heads.head", fmt::arg("head", head + 1)),
-                    fmt::format("{:.2f}", walk.heads[head].evenness),
+                    fmt::format("{:.2f}", trace.heads[head].evenness),
                     fmt::format("{:.2f}", trained.first_heads[head].evenness),
                     fmt::format("{:.2f}", trained.middle_heads[head].evenness)});
   lesson.table(worded_table(lesson, "heads.table", std::move(rows),
                             fmt::arg("layers", trained.layers),
                             fmt::arg("middle", trained.middle_layer)));
   lesson.say("heads.seen");
-  lesson.figure("04_attention_patterns", block_heads_figure(lesson, walk, words, trained),
+  lesson.figure("04_attention_patterns", block_heads_figure(lesson, trace, words, trained),
                 lesson.word("heads.caption"));
 }
 

@@ -86,19 +86,19 @@ class WaveTrainer {
   int64_t done_ = 0;
 };
 
-Spread test_errors(const std::vector<TrainedWave>& runs) {
+MeanStd test_errors(const std::vector<TrainedWave>& runs) {
   std::vector<double> errors;
   for (const auto& trained : runs) errors.push_back(trained.run.outcome.test_value());
-  return spread(errors);
+  return mean_std(errors);
 }
 
 /// The runs' validation errors, epoch by epoch.
-std::vector<Spread> validation_errors(const std::vector<TrainedWave>& runs) {
-  std::vector<Spread> points;
+std::vector<MeanStd> validation_errors(const std::vector<TrainedWave>& runs) {
+  std::vector<MeanStd> points;
   for (size_t epoch = 0; epoch < runs.front().run.validation_curve.size(); ++epoch) {
     std::vector<double> values;
     for (const auto& trained : runs) values.push_back(trained.run.validation_curve[epoch]);
-    points.push_back(spread(values));
+    points.push_back(mean_std(values));
   }
   return points;
 }
@@ -139,10 +139,10 @@ int64_t hidden_units(const Model& model) {
   return units;
 }
 
-Spread dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
+MeanStd dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
   std::vector<double> shares;
   for (const auto& trained : runs) shares.push_back(dead_share(*trained.model, batch));
-  return spread(shares);
+  return mean_std(shares);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace vitrine::labs {
 namespace {
 
 /// Links to the pages in `folder`; where one is missing, the command that makes it.
-std::vector<plot::PageEntry> lesson_entries(const Words& words, const Registry<Lab>& lessons,
+std::vector<plot::PageEntry> lesson_entries(const Translations& words, const Registry<Lab>& lessons,
                                             const fs::path& folder, const std::string& command) {
   std::vector<plot::PageEntry> entries;
   for (const auto& [name, lab] : lessons) {
@@ -21,7 +21,7 @@ std::vector<plot::PageEntry> lesson_entries(const Words& words, const Registry<L
   return entries;
 }
 
-std::vector<std::string> learning_path(const Words& words) {
+std::vector<std::string> learning_path(const Translations& words) {
   std::vector<std::string> steps;
   for (size_t i = 0; words.has(fmt::format("frame.index.steps.{}", i)); ++i)
     steps.push_back(words.fill(fmt::format("frame.index.steps.{}", i)));
@@ -30,7 +30,7 @@ std::vector<std::string> learning_path(const Words& words) {
 
 }  // namespace
 
-fs::path write_index(const Words& words, const fs::path& folder) {
+fs::path write_index(const Translations& words, const fs::path& folder) {
   plot::Page page(words.fill("frame.title"), words.language());
   page.paragraph(words.fill("frame.index.intro"));
   page.section(words.fill("frame.index.path"));

@@ -14,7 +14,8 @@ void print_block(std::ostream& terminal, const std::string& block) {
 
 }  // namespace
 
-Lesson::Lesson(const Words& words, std::string topic, fs::path folder, std::ostream& terminal)
+Lesson::Lesson(const Translations& words, std::string topic, fs::path folder,
+               std::ostream& terminal)
     : words_(words),
       topic_(std::move(topic)),
       folder_(std::move(folder)),

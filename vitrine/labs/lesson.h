@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
-#include "vitrine/labs/words.h"
+#include "vitrine/labs/translations.h"
 #include "vitrine/plot/figure.h"
 #include "vitrine/plot/page.h"
 
@@ -16,7 +16,7 @@ namespace vitrine::labs {
 class Lesson {
  public:
   /// `topic` is the first part of its texts' keys, and the name of its page.
-  Lesson(const Words& words, std::string topic, fs::path folder, std::ostream& terminal);
+  Lesson(const Translations& words, std::string topic, fs::path folder, std::ostream& terminal);
 
   /// The text under a key, with its {name}s replaced.
   template <typename... Args>
@@ -44,7 +44,7 @@ class Lesson {
  private:
   void paragraph(const std::string& text);
 
-  const Words& words_;
+  const Translations& words_;
   std::string topic_;
   fs::path folder_;
   std::ostream& terminal_;

@@ -95,7 +95,7 @@ void show_shift(Lesson& lesson, uint64_t seed) {
     return fmt::format("{:.4f}  {:.4f}", pair[0], pair[1]);
   };
   std::vector<Cells> pairs;
-  for (const auto& p : turned_pairs(kPosition, kShift))
+  for (const auto& p : rotated_pairs(kPosition, kShift))
     pairs.push_back({fmt::format("{}, {}", 2 * p.pair, 2 * p.pair + 1),
                      fmt::format("{:.3f}", p.angle), pair_text(p.before), pair_text(p.turned),
                      pair_text(p.after)});
@@ -135,7 +135,7 @@ void show_beyond(Lesson& lesson) {
   lesson.section("beyond.title");
   lesson.say("beyond.idea", fmt::arg("last", kTrainedPositions - 1),
              fmt::arg("next", kTrainedPositions), fmt::arg("end", kAllPositions - 1));
-  const auto encodings = beyond_training();
+  const auto encodings = extrapolations();
   std::vector<Cells> rows;
   for (const auto& e : encodings)
     rows.push_back({lesson.word("short." + e.kind), from_to(e.trained_low, e.trained_high),

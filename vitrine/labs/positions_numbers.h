@@ -63,13 +63,13 @@ struct Similarity {
 Similarity position_similarity(uint64_t seed);
 
 /// A pair of sinusoidal channels (sin, cos) at a position, turned by the angle of a shift.
-struct TurnedPair {
+struct RotatedPair {
   int64_t pair = 0;
   double angle = 0;  // radians
   std::array<double, 2> before{}, turned{}, after{};
 };
 
-std::vector<TurnedPair> turned_pairs(int64_t position, int64_t shift);
+std::vector<RotatedPair> rotated_pairs(int64_t position, int64_t shift);
 
 /// How well PE(pos + shift) follows from PE(pos).
 struct ShiftFit {
@@ -82,7 +82,7 @@ struct ShiftFit {
 std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t seed);
 
 /// What an encoding gives for positions that training never showed.
-struct Beyond {
+struct Extrapolation {
   std::string kind{};
   double trained_low = 0, trained_high = 0;  // of its values in training
   double low = 0, high = 0;                  // of its values beyond
@@ -91,6 +91,6 @@ struct Beyond {
 };
 
 /// "sinusoidal" and "linear", which have values there.
-std::vector<Beyond> beyond_training();
+std::vector<Extrapolation> extrapolations();
 
 }  // namespace vitrine::labs

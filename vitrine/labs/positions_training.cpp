@@ -89,9 +89,10 @@ std::vector<double> learned_cosines(const Model& model) {
 plot::Matrix backward_bias(Model& model) {
   for (const auto& module : model.modules())
     if (const auto* attention = module->as<AttentionImpl>())
-      return plain_matrix(attention->relative_bias.narrow(1, 0, attention->config.relative + 1)
-                              .flip(1)
-                              .narrow(1, 0, kTestedLengths.front()));
+      return plain_matrix(
+          attention->relative_bias.narrow(1, 0, attention->config.max_relative_distance + 1)
+              .flip(1)
+              .narrow(1, 0, kTestedLengths.front()));
   fail("lab 3: the model has no attention layer");
 }
 

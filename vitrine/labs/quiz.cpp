@@ -20,7 +20,7 @@ std::optional<int64_t> number_in(const std::string& line) {
   return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-Question read_question(const Words& words, const std::string& key) {
+Question read_question(const Translations& words, const std::string& key) {
   Question q{.question = words.at(key + ".question"),
              .answer = number_in(words.at(key + ".answer")).value_or(0),
              .hint = words.at(key + ".hint"),
@@ -37,7 +37,7 @@ Question read_question(const Words& words, const std::string& key) {
 /// One learner at one terminal.
 class Quiz {
  public:
-  Quiz(const Words& words, std::istream& in, std::ostream& out)
+  Quiz(const Translations& words, std::istream& in, std::ostream& out)
       : words_(words), questions_(quiz_questions(words)), in_(in), out_(out) {}
 
   QuizScore hold() {
@@ -119,7 +119,7 @@ class Quiz {
                       fmt::format("  vitrine lab {}  ", lab));
   }
 
-  const Words& words_;
+  const Translations& words_;
   const std::vector<Question> questions_;
   std::istream& in_;
   std::ostream& out_;
@@ -128,14 +128,14 @@ class Quiz {
 
 }  // namespace
 
-std::vector<Question> quiz_questions(const Words& words) {
+std::vector<Question> quiz_questions(const Translations& words) {
   std::vector<Question> questions;
   for (size_t i = 0; words.has(fmt::format("quiz.{}.question", i)); ++i)
     questions.push_back(read_question(words, fmt::format("quiz.{}", i)));
   return questions;
 }
 
-QuizScore hold_quiz(const Words& words, std::istream& in, std::ostream& out) {
+QuizScore run_quiz(const Translations& words, std::istream& in, std::ostream& out) {
   return Quiz(words, in, out).hold();
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 std::string wave_error_cell(double mse) { return fmt::format("{:.5f}", mse); }
 
-std::string wave_error_cell(const Spread& error) {
+std::string wave_error_cell(const MeanStd& error) {
   return fmt::format("{:.5f} ± {:.5f}", error.mean, error.std);
 }
 

@@ -1,42 +1,42 @@
 #include "vitrine/models/addition.h"
 
 #include "vitrine/core/error.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
 namespace {
 
-constexpr int64_t kPlaces = 4, kDigits = 10;
+constexpr int64_t kPositions = 4, kDigits = 10;
 
 /// (B, 4) digits -> (B, 4, 10), 1 at the digit.
 torch::Tensor one_hot(const torch::Tensor& digits, const torch::Tensor& like) {
-  check(digits.dim() == 2 && digits.size(1) == kPlaces, "addition: input {} is not (B, {}) digits",
-        fmt::join(digits.sizes(), "x"), kPlaces);
+  check(digits.dim() == 2 && digits.size(1) == kPositions,
+        "addition: input {} is not (B, {}) digits", fmt::join(digits.sizes(), "x"), kPositions);
   const auto values = torch::arange(kDigits, digits.options());
   return digits.unsqueeze(2).eq(values).to(like.scalar_type());
 }
 
 }  // namespace
 
-torch::Tensor sums_of_scores(const torch::Tensor& scores) {
-  check(scores.dim() == 2 && scores.size(1) == kSumScores, "addition: scores {} are not (B, {})",
-        fmt::join(scores.sizes(), "x"), kSumScores);
-  auto sums = torch::zeros({scores.size(0)}, scores.options().dtype(torch::kLong));
+torch::Tensor decode_sums(const torch::Tensor& logits) {
+  check(logits.dim() == 2 && logits.size(1) == kSumLogits, "addition: logits {} are not (B, {})",
+        fmt::join(logits.sizes(), "x"), kSumLogits);
+  auto sums = torch::zeros({logits.size(0)}, logits.options().dtype(torch::kLong));
   int64_t first = 0;
   for (const auto values : kSumDigitValues) {
-    sums = 10 * sums + scores.narrow(1, first, values).argmax(1);
+    sums = 10 * sums + logits.narrow(1, first, values).argmax(1);
     first += values;
   }
   return sums;
 }
 
 torch::Tensor AdditionModel::example_input(int64_t batch) const {
-  return torch::randint(kDigits, {batch, kPlaces}, torch::kLong);
+  return torch::randint(kDigits, {batch, kPositions}, torch::kLong);
 }
 
 void AdditionCnnConfig::visit(Fields& f) {
-  f("embed", embed, "numbers that stand for a digit");
+  f("embed", embed, "embedding dimension of a digit");
   f("layers", layers, "convolutions");
   f("channels", channels, "channels of each convolution");
 }
@@ -52,7 +52,7 @@ AdditionCnn::AdditionCnn(const AdditionCnnConfig& c) : config(c) {
   convs = register_module("convs", torch::nn::ModuleList());
   for (int64_t i = 0; i < config.layers; ++i)
     convs->push_back(GridConv(i == 0 ? config.embed : config.channels, config.channels));
-  head = register_module("head", Linear(kPlaces * config.channels, kSumScores));
+  head = register_module("head", Linear(kPositions * config.channels, kSumLogits));
 }
 
 torch::Tensor AdditionCnn::features(const torch::Tensor& digits) {
@@ -70,13 +70,15 @@ torch::Tensor AdditionCnn::features(const torch::Tensor& digits) {
 torch::Tensor AdditionCnn::logits(const torch::Tensor& features) { return head(features); }
 
 void AdditionTransformerConfig::visit(Fields& f) {
-  f("embed", embed, "width of a token");
+  f("embed", embed, "embedding dimension");
   f("layers", layers, "encoder blocks");
-  f("hidden", hidden, "width inside the feed-forward");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("heads", heads, "attention heads; must divide embed");
-  f("positions", positions, positions_names(), "how tokens know their place");
-  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
-  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("norm", norm, norm_position_names(),
+    "pre-norm or post-norm: LayerNorm before or after each sublayer");
+  f("activation", activation, activation_names(),
+    "activation function of the feed-forward network");
 }
 
 void AdditionTransformerConfig::validate() const {
@@ -90,27 +92,25 @@ void AdditionTransformerConfig::validate() const {
 
 AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : config(c) {
   embedding = register_module("embedding", torch::nn::Embedding(kDigits, config.embed));
-  positions = PositionEmbedding(*this, {.kind = config.positions,
-                                        .rows = 2,
-                                        .columns = 2,
-                                        .prefix = 0,
-                                        .dim = config.embed});
-  const EncoderBlockConfig block = {.dim = config.embed,
-                                    .heads = config.heads,
-                                    .hidden = config.hidden,
-                                    .activation = config.activation,
-                                    .norm = config.norm,
-                                    .relative = relative_reach(config.positions, kPlaces)};
+  positions = PositionEmbedding(
+      *this, {.kind = config.positions, .rows = 2, .columns = 2, .prefix = 0, .dim = config.embed});
+  const EncoderBlockConfig block = {
+      .dim = config.embed,
+      .heads = config.heads,
+      .hidden = config.hidden,
+      .activation = config.activation,
+      .norm = config.norm,
+      .max_relative_distance = max_relative_distance(config.positions, kPositions)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
-  if (config.norm == NormPlace::Pre)
+  if (config.norm == NormPosition::Pre)
     norm =
         register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.embed})));
-  head = register_module("head", Linear(kPlaces * config.embed, kSumScores));
-  initialise_transformer(*this);
+  head = register_module("head", Linear(kPositions * config.embed, kSumLogits));
+  initialize_transformer(*this);
 }
 
 torch::Tensor AdditionTransformer::features(const torch::Tensor& digits) {
-  const auto& table = embedding->weight;                                      // (10, embed)
+  const auto& table = embedding->weight;                                       // (10, embed)
   auto tokens = positions(linear_product(one_hot(digits, table), table.t()));  // (B, 4, embed)
   tokens = blocks->forward(tokens, recompute_blocks);
   if (norm) tokens = layer_norm(tokens, norm);

@@ -1,7 +1,7 @@
 #include "vitrine/models/wave.h"
 
 #include "vitrine/core/error.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -18,14 +18,16 @@ void check_values(const torch::Tensor& values) {
 }  // namespace
 
 void WaveTransformerConfig::visit(Fields& f) {
-  f("length", length, "most values of a sequence (any number without a table of positions)");
-  f("dim", dim, "width of a token");
+  f("length", length, "maximum sequence length; unlimited with positions relative or none");
+  f("dim", dim, "embedding dimension");
   f("heads", heads, "attention heads; must divide dim");
-  f("hidden", hidden, "width inside the feed-forward");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("layers", layers, "encoder blocks");
-  f("positions", positions, positions_names(), "how tokens know their place");
-  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
-  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("norm", norm, norm_position_names(),
+    "pre-norm or post-norm: LayerNorm before or after each sublayer");
+  f("activation", activation, activation_names(),
+    "activation function of the feed-forward network");
 }
 
 void WaveTransformerConfig::validate() const {
@@ -40,19 +42,20 @@ void WaveTransformerConfig::validate() const {
 WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   config.validate();
   embed = register_module("embed", Linear(1, config.dim));
-  positions = PositionEmbedding(
-      *this, sequence_positions(config.positions, config.length, config.dim));
-  const EncoderBlockConfig block = {.dim = config.dim,
-                                    .heads = config.heads,
-                                    .hidden = config.hidden,
-                                    .activation = config.activation,
-                                    .norm = config.norm,
-                                    .relative = relative_reach(config.positions, config.length)};
+  positions =
+      PositionEmbedding(*this, sequence_positions(config.positions, config.length, config.dim));
+  const EncoderBlockConfig block = {
+      .dim = config.dim,
+      .heads = config.heads,
+      .hidden = config.hidden,
+      .activation = config.activation,
+      .norm = config.norm,
+      .max_relative_distance = max_relative_distance(config.positions, config.length)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
-  if (config.norm == NormPlace::Pre)
+  if (config.norm == NormPosition::Pre)
     norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
   head = register_module("head", Linear(config.dim, 1));
-  initialise_transformer(*this);
+  initialize_transformer(*this);
 }
 
 torch::Tensor WaveTransformer::features(const torch::Tensor& values) {
@@ -80,8 +83,8 @@ const Choices<Cell>& cell_names() {
 }
 
 void WaveRnnConfig::visit(Fields& f) {
-  f("cell", cell, cell_names(), "the recurrent layer");
-  f("hidden", hidden, "width of the state");
+  f("cell", cell, cell_names(), "kind of recurrent layer");
+  f("hidden", hidden, "hidden state size");
 }
 
 void WaveRnnConfig::validate() const {

@@ -1,13 +1,13 @@
 #pragma once
 
-// Networks that tell how a wave goes on: (B, T) values -> (B) next values. One looks at all values
-// at once by attention and answers from the last place; the other reads them one after the other
-// and answers from its last state.
+// Sine-wave models: (B, T) values -> (B) next values. One attends to all values
+// at once and predicts from the last position; the other reads them one after the other
+// and predicts from its last state.
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
@@ -17,15 +17,15 @@ struct WaveTransformerConfig {
   int64_t heads = 4;
   int64_t hidden = 128;
   int64_t layers = 1;
-  Positions positions = Positions::Sinusoidal;
-  NormPlace norm = NormPlace::Pre;
+  PositionalEncoding positions = PositionalEncoding::Sinusoidal;
+  NormPosition norm = NormPosition::Pre;
   Activation activation = Activation::Gelu;
 
   void visit(Fields& f);
   void validate() const;
 };
 
-/// Each value becomes a token; encoder blocks; the last token tells the next value.
+/// Each value becomes a token; encoder blocks; the last token predicts the next value.
 class WaveTransformer : public Model {
  public:
   explicit WaveTransformer(const WaveTransformerConfig& c);
@@ -40,7 +40,7 @@ class WaveTransformer : public Model {
   Linear embed{nullptr};
   PositionEmbedding positions;
   BlockList blocks{nullptr};
-  torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
+  torch::nn::LayerNorm norm{nullptr};  // with NormPosition::Pre only
   Linear head{nullptr};
 };
 
@@ -55,7 +55,7 @@ struct WaveRnnConfig {
   void validate() const;
 };
 
-/// A recurrent layer of torch's; its last state tells the next value. Takes sequences of any
+/// A recurrent layer of torch's; its last state predicts the next value. Takes sequences of any
 /// length.
 class WaveRnn : public Model {
  public:

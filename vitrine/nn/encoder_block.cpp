@@ -5,8 +5,9 @@
 
 namespace vitrine {
 
-const Choices<NormPlace>& norm_place_names() {
-  static const Choices<NormPlace> names = {{"pre", NormPlace::Pre}, {"post", NormPlace::Post}};
+const Choices<NormPosition>& norm_position_names() {
+  static const Choices<NormPosition> names = {{"pre", NormPosition::Pre},
+                                              {"post", NormPosition::Post}};
   return names;
 }
 
@@ -19,7 +20,7 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                      .dropout = config.dropout,
                                      .attention_dropout = config.attention_dropout,
                                      .causal = config.causal,
-                                     .relative = config.relative,
+                                     .max_relative_distance = config.max_relative_distance,
                                      .grid = config.grid};
   attn = register_module("attn", make_attention(attention, config.attention));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
@@ -33,15 +34,15 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
 
 template <typename Attend>
 torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& attend) {
-  const auto thin = [&](const torch::Tensor& branch) {
+  const auto drop = [&](const torch::Tensor& branch) {
     return drop_path(branch, config.drop_path, is_training());
   };
-  if (config.norm == NormPlace::Post) {
-    const auto mixed = layer_norm(x + thin(attend(x)), norm1);
-    return layer_norm(mixed + thin(mlp(mixed)), norm2);
+  if (config.norm == NormPosition::Post) {
+    const auto h = layer_norm(x + drop(attend(x)), norm1);
+    return layer_norm(h + drop(mlp(h)), norm2);
   }
-  const auto mixed = x + thin(attend(layer_norm(x, norm1)));
-  return mixed + thin(mlp(layer_norm(mixed, norm2)));
+  const auto h = x + drop(attend(layer_norm(x, norm1)));
+  return h + drop(mlp(layer_norm(h, norm2)));
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {

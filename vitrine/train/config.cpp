@@ -8,10 +8,11 @@ void TrainConfig::visit(Fields& f) {
   f("epochs", epochs, "passes over the training data");
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
-  f("label_smoothing", label_smoothing, "share of the target spread over all classes");
-  f("clip", clip, "largest norm of the gradient; 0 = no clipping");
-  f("accumulate", accumulate, "batches whose gradients are added up for one step");
-  f("ema", ema, "decay of a moving average of the weights, used for evaluation; 0 = none");
+  f("label_smoothing", label_smoothing, "fraction of the target spread over all classes");
+  f("clip", clip, "gradient norm for clipping; 0 = no clipping");
+  f("accumulate", accumulate, "gradient accumulation steps");
+  f("ema", ema,
+    "decay of an exponential moving average of the weights, used for evaluation; 0 = none");
   f("recompute", recompute, "gradient checkpointing: less memory, about a third more time");
   f("precision", precision,
     Choices<Precision>{{"fp32", Precision::Float32}, {"bf16", Precision::BFloat16}},
@@ -30,8 +31,8 @@ void TrainConfig::visit(Fields& f) {
 void TrainConfig::validate() const {
   check(epochs > 0, "train: epochs {} must be positive", epochs);
   check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
-  check_share("train", "label_smoothing", label_smoothing);
-  check_share("train", "ema", ema);
+  check_fraction("train", "label_smoothing", label_smoothing);
+  check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
   check(patience >= 0 && checkpoint_steps >= 0 && log_steps >= 0,
@@ -49,7 +50,7 @@ void Recipe::visit(Fields& f) {
   f("seed", seed, "decides all randomness");
   f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
-  f.group("train", train, "how it learns");
+  f.group("train", train, "training settings");
 }
 
 void Recipe::validate() const {

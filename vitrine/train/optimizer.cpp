@@ -23,7 +23,7 @@ void OptimizerConfig::visit(Fields& f) {
     "the update rule; muon: orthogonal steps for the matrices of blocks, adamw for the rest");
   f("lr", lr, "peak learning rate");
   f("weight_decay", weight_decay,
-    "decay of weights; norms, biases, positions and tokens have none");
+    "weight decay; not applied to norms, biases, positions and tokens");
   f("momentum", momentum, "sgd, muon: momentum");
   f("matrix_lr", matrix_lr, "muon: peak learning rate of the matrices of blocks");
   f("beta1", beta1, "all but sgd: decay of the first moment");
@@ -36,9 +36,9 @@ void OptimizerConfig::validate() const {
   check(matrix_lr > 0 && std::isfinite(matrix_lr), "optimizer: matrix_lr {} must be positive",
         matrix_lr);
   check(weight_decay >= 0, "optimizer: weight_decay {} is negative", weight_decay);
-  check_share("optimizer", "momentum", momentum);
-  check_share("optimizer", "beta1", beta1);
-  check_share("optimizer", "beta2", beta2);
+  check_fraction("optimizer", "momentum", momentum);
+  check_fraction("optimizer", "beta1", beta1);
+  check_fraction("optimizer", "beta2", beta2);
   check(eps > 0, "optimizer: eps {} must be positive", eps);
 }
 

@@ -14,8 +14,8 @@
 #include "vitrine/models/model.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
+#include "vitrine/train/ema_model.h"
 #include "vitrine/train/run_state.h"
-#include "vitrine/train/weight_average.h"
 #include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
@@ -173,8 +173,8 @@ class Training {
     return examples;
   }
 
-  /// `share`: the batch's part of the optimizer step.
-  void learn_from(const Batch& batch, double share) {
+  /// `weight`: the batch's fraction of the optimizer step.
+  void learn_from(const Batch& batch, double weight) {
     const Batch there{batch.inputs.to(device_), batch.targets.to(device_)};
     LossAndOutput answer;
     {
@@ -183,7 +183,7 @@ class Training {
     }
     loss_ = answer.loss.item<double>();
     check_finite(loss_, "the loss");
-    (answer.loss * share).backward();
+    (answer.loss * weight).backward();
     const torch::NoGradGuard no_grad;
     position_.running.add(loss_, objective_.batch_metrics(answer.output, there.targets),
                           objective_.target_count(there.targets));
@@ -349,7 +349,7 @@ class Training {
   const Objective& objective_;
   const Metric selection_;
   Optimizer optimizer_;
-  std::optional<WeightAverage> average_;
+  std::optional<EmaModel> average_;
   std::optional<MetricsFile> metrics_;
   std::optional<Progress> progress_;
   RunPosition position_;

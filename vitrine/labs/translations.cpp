@@ -1,4 +1,4 @@
-#include "vitrine/labs/words.h"
+#include "vitrine/labs/translations.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -32,13 +32,13 @@ std::string language_part(const std::string& locale) {
 
 }  // namespace
 
-std::vector<std::string> Words::languages() {
+std::vector<std::string> Translations::languages() {
   std::vector<std::string> codes;
   for (const auto& file : language_files()) codes.push_back(file.code);
   return codes;
 }
 
-std::string Words::default_language() {
+std::string Translations::default_language() {
   for (const auto* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
     const char* locale = std::getenv(name);
     if (locale == nullptr || *locale == '\0') continue;
@@ -49,7 +49,7 @@ std::string Words::default_language() {
   return "en";
 }
 
-Words::Words(const std::string& language) : language_(language) {
+Translations::Translations(const std::string& language) : language_(language) {
   const auto& files = language_files();
   const auto file =
       std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.code == language; });
@@ -58,13 +58,13 @@ Words::Words(const std::string& language) : language_(language) {
   collect_texts(YAML::Load(std::string(file->yaml)), "", texts_);
 }
 
-const std::string& Words::at(const std::string& key) const {
+const std::string& Translations::at(const std::string& key) const {
   const auto text = texts_.find(key);
   check(text != texts_.end(), "labs: text/{}.yaml has no text '{}'", language_, key);
   return text->second;
 }
 
-std::vector<std::string> Words::keys() const {
+std::vector<std::string> Translations::keys() const {
   std::vector<std::string> keys;
   for (const auto& [key, text] : texts_) keys.push_back(key);
   return keys;

@@ -10,7 +10,7 @@ namespace vitrine::labs {
 
 /// All that the labs say in one language. The texts of a language are one file, text/<code>.yaml,
 /// built into the program; a new language is a new file.
-class Words {
+class Translations {
  public:
   /// The codes of the languages there are: "en", "ko".
   static std::vector<std::string> languages();
@@ -18,7 +18,7 @@ class Words {
   static std::string default_language();
 
   /// An unknown code throws and names the known ones.
-  explicit Words(const std::string& language);
+  explicit Translations(const std::string& language);
 
   const std::string& language() const { return language_; }
   /// The text under a key such as "lab1.scaling.title"; throws if there is none.

@@ -1,4 +1,4 @@
-#include "vitrine/labs/words.h"
+#include "vitrine/labs/translations.h"
 
 #include <gtest/gtest.h>
 
@@ -53,17 +53,17 @@ class Locale {
 
 std::string language_under(const std::map<std::string, std::string>& values) {
   const Locale locale(values);
-  return Words::default_language();
+  return Translations::default_language();
 }
 
 }  // namespace
 
-TEST(Words, EveryLanguageSaysTheSameThings) {
-  const Words english("en");
-  const auto languages = Words::languages();
+TEST(Translations, EveryLanguageSaysTheSameThings) {
+  const Translations english("en");
+  const auto languages = Translations::languages();
   EXPECT_NE(std::find(languages.begin(), languages.end(), "ko"), languages.end());
   for (const auto& language : languages) {
-    const Words words(language);
+    const Translations words(language);
     EXPECT_EQ(words.keys(), english.keys()) << language;
     for (const auto& key : words.keys()) {
       EXPECT_FALSE(words.at(key).empty()) << language << " " << key;
@@ -75,21 +75,21 @@ TEST(Words, EveryLanguageSaysTheSameThings) {
   }
 }
 
-TEST(Words, FillReplacesNamesAndListsAreNumbered) {
-  const Words words("en");
+TEST(Translations, FillReplacesNamesAndListsAreNumbered) {
+  const Translations words("en");
   EXPECT_EQ(words.fill("frame.figure", fmt::arg("path", "a.png")), "figure: a.png");
   EXPECT_TRUE(words.has("quiz.0.choices.1"));
   EXPECT_TRUE(test::contains(test::error_of([&] { words.at("lab1.no_such_text"); }),
                              "text/en.yaml has no text 'lab1.no_such_text'"));
 }
 
-TEST(Words, AnUnknownLanguageIsRefused) {
-  const auto error = test::error_of([] { Words("tlh"); });
+TEST(Translations, AnUnknownLanguageIsRefused) {
+  const auto error = test::error_of([] { Translations("tlh"); });
   EXPECT_TRUE(test::contains(error, "language 'tlh' is not known"));
   EXPECT_TRUE(test::contains(error, "en, ko"));
 }
 
-TEST(Words, TheEnvironmentChoosesTheLanguage) {
+TEST(Translations, TheEnvironmentChoosesTheLanguage) {
   EXPECT_EQ(language_under({{"LANG", "ko_KR.UTF-8"}}), "ko");
   EXPECT_EQ(language_under({{"LANG", "ko"}}), "ko");
   EXPECT_EQ(language_under({{"LANG", "en_GB.UTF-8"}, {"LC_MESSAGES", "ko_KR.UTF-8"}}), "ko");
