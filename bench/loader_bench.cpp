@@ -1,4 +1,4 @@
-// Pictures per second that one thread prepares, from bytes in memory to a batch of floats.
+// Images per second that one thread prepares, from bytes in memory to a batch of floats.
 
 #include <benchmark/benchmark.h>
 

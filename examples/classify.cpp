@@ -1,4 +1,4 @@
-// Names what is on a picture: classify RUN_OR_CHECKPOINT PICTURE
+// Names what is on an image: classify RUN_OR_CHECKPOINT IMAGE
 
 #include <cstdio>
 #include <exception>
@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: classify RUN_OR_CHECKPOINT PICTURE\n");
+    std::fprintf(stderr, "usage: classify RUN_OR_CHECKPOINT IMAGE\n");
     return 2;
   }
   try {

@@ -12,21 +12,21 @@ $vitrine data show cifar10 -n 40 --out runs/demo-data.png
 echo "== 2. Train (a few minutes; watch the bar)"
 run=$($vitrine train recipes/demo-cifar10.yaml "$@")
 
-echo "== 3. Evaluate on the 10,000 test pictures"
+echo "== 3. Evaluate on the 10,000 test images"
 $vitrine eval "$run"
 
-echo "== 4. Explain three test pictures"
-$vitrine data export cifar10 --split test -n 3 --out "$run/pictures"
-for picture in "$run"/pictures/*.png; do
-  $vitrine predict --model "$run" "$picture"
-  $vitrine explain --model "$run" "$picture" --out "$run/explain/$(basename "$picture" .png)"
+echo "== 4. Explain three test images"
+$vitrine data export cifar10 --split test -n 3 --out "$run/images"
+for image in "$run"/images/*.png; do
+  $vitrine predict --model "$run" "$image"
+  $vitrine explain --model "$run" "$image" --out "$run/explain/$(basename "$image" .png)"
 done
 
 cat <<END
 == Done. Look at:
-  runs/demo-data.png                   pictures of the data set
+  runs/demo-data.png                   images of the data set
   $run/curves.png                      loss and accuracy over the epochs
   $run/confusion_matrix.png            which classes are taken for which
   $run/classification_report.txt
-  $run/explain/*/explain.html          what the network looked at, for each picture
+  $run/explain/*/explain.html          what the network looked at, for each image
 END

@@ -50,12 +50,12 @@ def build(name):
     if name == "addition_transformer":
         targets = lambda b: torch.stack([torch.randint(v, (b,)) for v in SUM_DIGITS], 1)
         return AdditionTransformer(), lambda b: torch.randint(10, (b, 4)), targets, digits_loss
-    model, image, classes = build_for_pictures(name)
+    model, image, classes = build_for_images(name)
     return (model, lambda b: torch.randn(b, 3, image, image),
             lambda b: torch.randint(classes, (b,)), cross_entropy)
 
 
-def build_for_pictures(name):
+def build_for_images(name):
     if name in VITS:
         image, patch, dim, depth, heads, hidden, classes = VITS[name]
         model = torchvision.models.VisionTransformer(

@@ -47,16 +47,16 @@ TEST_F(BadInput, AFlippedBitInACheckpointIsRefused) {
 
 TEST_F(BadInput, ATextFileNamedPngIsRefused) {
   const auto path = (folder_ / "note.png").string();
-  write_file_atomically(path, "this is not a picture");
+  write_file_atomically(path, "this is not an image");
   for (const auto* command : {"predict", "explain"})
     EXPECT_TRUE(test::contains(error_of({command, "--model", good_.string(), path}), path));
 }
 
 TEST_F(BadInput, AnEmptyClassFolderIsRefused) {
-  make_folder(folder_ / "pictures/cat");
-  make_folder(folder_ / "pictures/dog");
+  make_folder(folder_ / "images/cat");
+  make_folder(folder_ / "images/dog");
   const auto message =
-      error_of({"data", "info", "folder", "path=" + (folder_ / "pictures").string()});
+      error_of({"data", "info", "folder", "path=" + (folder_ / "images").string()});
   EXPECT_TRUE(test::contains(message, "cat"));
 }
 

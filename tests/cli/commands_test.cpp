@@ -31,7 +31,7 @@ TEST(Recipes, EveryOneReadsFitsItsModelAndSurvivesTheRoundTrip) {
   for (const auto& entry : fs::directory_iterator(VITRINE_SOURCE_DIR "/recipes")) {
     if (entry.is_directory()) continue;
     const auto recipe = read_recipe(entry.path(), {});
-    EXPECT_GT(summarise(recipe.model).parameters, 0) << entry.path();
+    EXPECT_GT(summarize(recipe.model).parameters, 0) << entry.path();
     const auto text = to_yaml(recipe);
     Recipe again;
     Settings::from_text(text, "stored").read_into(again);

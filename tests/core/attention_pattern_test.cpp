@@ -21,17 +21,18 @@ using Tokens = std::vector<int64_t>;
 
 TEST(AttentionPattern, FollowsThePapersDefinitions) {
   using K = PatternKind;
-  using H = PatternHalf;
+  using F = PatternFactor;
   EXPECT_EQ(seen({.kind = K::Dense}, 3, 6), (Tokens{0, 1, 2, 3}));
   EXPECT_EQ(seen({.kind = K::Local, .stride = 2}, 5, 9), (Tokens{3, 4, 5}));
-  EXPECT_EQ(seen({.kind = K::Strided, .stride = 3, .half = H::First}, 7, 9), (Tokens{4, 5, 6, 7}));
-  EXPECT_EQ(seen({.kind = K::Strided, .stride = 3, .half = H::Second}, 7, 9), (Tokens{1, 4, 7}));
+  EXPECT_EQ(seen({.kind = K::Strided, .stride = 3, .factor = F::First}, 7, 9),
+            (Tokens{4, 5, 6, 7}));
+  EXPECT_EQ(seen({.kind = K::Strided, .stride = 3, .factor = F::Second}, 7, 9), (Tokens{1, 4, 7}));
   EXPECT_EQ(seen({.kind = K::Strided, .stride = 3}, 7, 9), (Tokens{1, 4, 5, 6, 7}));
-  const AttentionPattern fixed{.kind = K::Fixed, .stride = 4, .summary = 1};
+  const AttentionPattern fixed{.kind = K::Fixed, .stride = 4, .summary_tokens = 1};
   EXPECT_EQ(seen(fixed, 9, 12), (Tokens{3, 7, 8, 9}));
   auto further = fixed;
   further.offset = 1;
-  further.half = H::Second;
+  further.factor = F::Second;
   EXPECT_EQ(seen(further, 11, 12), (Tokens{2, 6, 10}));
   EXPECT_EQ(seen({.kind = K::Longformer, .stride = 1, .globals = 2}, 6, 9), (Tokens{0, 1, 5, 6}));
 }
@@ -49,9 +50,9 @@ TEST(AttentionPattern, RefusesSizesThatDoNotFit) {
     return test::error_of([&] { pattern.validate(); });
   };
   EXPECT_TRUE(test::contains(message({.stride = 0}), "stride 0 must be positive"));
-  EXPECT_TRUE(
-      test::contains(message({.kind = PatternKind::Fixed, .stride = 8, .summary = 5, .offset = 1}),
-                     "2 summaries of 5 tokens do not fit a block of 8"));
+  EXPECT_TRUE(test::contains(
+      message({.kind = PatternKind::Fixed, .stride = 8, .summary_tokens = 5, .offset = 1}),
+      "2 summaries of 5 tokens do not fit a block of 8"));
 }
 
 }  // namespace vitrine

@@ -10,7 +10,7 @@
 namespace vitrine {
 namespace {
 
-enum class Colour { Red, Green };
+enum class Color { Red, Green };
 
 struct Inner {
   double rate = 0.1;
@@ -26,14 +26,14 @@ struct Outer {
   std::string name;
   int64_t epochs = 3;
   bool fast = false;
-  Colour colour = Colour::Red;
+  Color color = Color::Red;
   Inner inner;
 
   void visit(Fields& f) {
     f("name", name, "its name");
     f("epochs", epochs, "passes");
     f("fast", fast, "hurry");
-    f("colour", colour, Choices<Colour>{{"red", Colour::Red}, {"green", Colour::Green}}, "colour");
+    f("color", color, Choices<Color>{{"red", Color::Red}, {"green", Color::Green}}, "color");
     f.group("inner", inner, "more");
   }
 };
@@ -87,10 +87,10 @@ Outer read(const std::string& text, const std::vector<std::string>& overrides = 
 }  // namespace
 
 TEST(Settings, FillsFieldsAndKeepsDefaults) {
-  const auto c = read("name: x\ncolour: green\ninner:\n  rate: 5e-3\n");
+  const auto c = read("name: x\ncolor: green\ninner:\n  rate: 5e-3\n");
   EXPECT_EQ(c.name, "x");
   EXPECT_EQ(c.epochs, 3);
-  EXPECT_EQ(c.colour, Colour::Green);
+  EXPECT_EQ(c.color, Color::Green);
   EXPECT_DOUBLE_EQ(c.inner.rate, 5e-3);
 }
 
@@ -119,8 +119,8 @@ TEST(Settings, AnUnknownKeyInAGroupOrOverrideIsNamedWithItsPath) {
 TEST(Settings, AWrongTypeIsNamedWithValueAndExpectation) {
   EXPECT_TRUE(test::contains(test::error_of([] { read("epochs: many\n"); }),
                              "r.yaml:1: epochs is 'many', expected a whole number"));
-  EXPECT_TRUE(test::contains(test::error_of([] { read("colour: gren\n"); }),
-                             "colour is 'gren'; did you mean 'green'? (one of red, green)"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read("color: gren\n"); }),
+                             "color is 'gren'; did you mean 'green'? (one of red, green)"));
   EXPECT_TRUE(test::contains(test::error_of([] { read("inner: 3\n"); }), "expected a group"));
   EXPECT_TRUE(test::contains(test::error_of([] { read("- a\n"); }), "expected 'key: value'"));
   EXPECT_TRUE(test::contains(test::error_of([] { read("a: [1\n"); }), "not valid YAML"));
@@ -128,7 +128,7 @@ TEST(Settings, AWrongTypeIsNamedWithValueAndExpectation) {
 }
 
 TEST(Settings, TextRoundTripIsIdentity) {
-  auto c = read("name: 'yes: 1'\ninner: {rate: 0.1234567890123, betas: [1, 1e-8]}\ncolour: green");
+  auto c = read("name: 'yes: 1'\ninner: {rate: 0.1234567890123, betas: [1, 1e-8]}\ncolor: green");
   const auto text = to_yaml(c);
   EXPECT_EQ(to_yaml(read(text)), text);
   EXPECT_DOUBLE_EQ(read(text).inner.rate, 0.1234567890123);
@@ -138,7 +138,7 @@ TEST(Settings, TextRoundTripIsIdentity) {
 TEST(Settings, MarkdownListsEveryField) {
   const auto text = to_markdown(Outer{});
   EXPECT_TRUE(test::contains(text, "| `inner.rate` | `0.1` | learning rate |"));
-  EXPECT_TRUE(test::contains(text, "colour (red, green)"));
+  EXPECT_TRUE(test::contains(text, "color (red, green)"));
 }
 
 TEST(Settings, AKeyGivenTwiceIsNamedWithBothLines) {

@@ -60,7 +60,7 @@ TEST(Addition, HeldOutPairsAreNeverTrainedOn) {
 }
 
 TEST(Addition, IsRefusedWhereImagesAreWanted) {
-  const auto message = test::error_of([] { open_parts(held_out_config(0), 1); });
+  const auto message = test::error_of([] { open_image_splits(held_out_config(0), 1); });
   EXPECT_TRUE(test::contains(message, "data: 'addition' does not consist of images"));
 }
 

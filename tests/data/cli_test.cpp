@@ -38,15 +38,15 @@ TEST(DataCommand, DescribesSplitsAndStatistics) {
       run({"data", "info", "synthetic", "--json", "train=100", "classes=4", "validation=0.2"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto info = nlohmann::json::parse(ran.out);
-  EXPECT_EQ(info["splits"]["train"]["pictures"], 80);
-  EXPECT_EQ(info["splits"]["validation"]["pictures"], 20);
+  EXPECT_EQ(info["splits"]["train"]["images"], 80);
+  EXPECT_EQ(info["splits"]["validation"]["images"], 20);
   EXPECT_EQ(info["splits"]["test"]["per_class"], (std::vector<int>{32, 32, 32, 32}));
   EXPECT_EQ(info["width"], (std::vector<int>{32, 32}));
   EXPECT_NEAR(info["mean"][0].get<double>(), 0.43, 0.15);
   EXPECT_TRUE(test::contains(run({"data", "info", "synthetic"}).out, "stripes 9"));
 }
 
-TEST(DataCommand, ShowsPicturesOfAnySizeOnOneSheet) {
+TEST(DataCommand, ShowsImagesOfAnySizeOnOneSheet) {
   test::TemporaryFolder folder;
   for (const char* name : {"cat", "dog"}) {
     make_folder(folder.path() / "in" / name);

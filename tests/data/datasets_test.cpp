@@ -11,7 +11,7 @@
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/random.h"
 #include "vitrine/data/checksum.h"
-#include "vitrine/data/parts.h"
+#include "vitrine/data/image_splits.h"
 #include "vitrine/data/registry.h"
 
 namespace vitrine {
@@ -23,7 +23,9 @@ DataConfig config(const std::string& dataset) {
   return c;
 }
 
-std::unique_ptr<Dataset> open(const DataConfig& c, Part part) { return c.dataset->open(c, part); }
+std::unique_ptr<Dataset> open(const DataConfig& c, Split split) {
+  return c.dataset->open(c, split);
+}
 
 DataConfig folder_config(const fs::path& path) {
   DataConfig c;
@@ -48,10 +50,10 @@ TEST(Datasets, AnUnknownNameListsTheKnownOnes) {
 
 TEST(Synthetic, IsTheSameEveryTimeAndDiffersBetweenParts) {
   const auto c = config("synthetic");
-  const auto a = open(c, Part::Train), b = open(c, Part::Train), other = open(c, Part::Test);
+  const auto a = open(c, Split::Train), b = open(c, Split::Train), other = open(c, Split::Test);
   EXPECT_EQ(a->size(), 512);
   EXPECT_EQ(other->size(), 128);
-  EXPECT_EQ(open(c, Part::Validation), nullptr);
+  EXPECT_EQ(open(c, Split::Validation), nullptr);
   EXPECT_EQ(a->get(17).image.pixels, b->get(17).image.pixels);
   EXPECT_NE(a->get(17).image.pixels, other->get(17).image.pixels);
 }
@@ -59,18 +61,18 @@ TEST(Synthetic, IsTheSameEveryTimeAndDiffersBetweenParts) {
 TEST(Synthetic, ClassesCanBeToldApartByTheNearestMean) {
   DataConfig c;
   c.dataset = read_dataset("{name: synthetic, image: 8}");
-  const auto train = open(c, Part::Train), test = open(c, Part::Test);
+  const auto train = open(c, Split::Train), test = open(c, Split::Test);
   std::vector<std::array<double, 3>> means(10);
-  const auto colour = [](const Image& image) {
+  const auto color = [](const Image& image) {
     std::array<double, 3> sum = {};
     for (size_t i = 0; i < image.pixels.size(); ++i) sum[i % 3] += image.pixels[i];
     return sum;
   };
   for (int64_t i = 0; i < train->size(); ++i)
-    for (int k = 0; k < 3; ++k) means[train->label(i)][k] += colour(train->get(i).image)[k] / 51.2;
+    for (int k = 0; k < 3; ++k) means[train->label(i)][k] += color(train->get(i).image)[k] / 51.2;
   int right = 0;
   for (int64_t i = 0; i < test->size(); ++i) {
-    const auto seen = colour(test->get(i).image);
+    const auto seen = color(test->get(i).image);
     const auto distance = [&](int64_t label) {
       double sum = 0;
       for (int k = 0; k < 3; ++k) sum += std::pow(seen[k] - means[label][k], 2);
@@ -86,7 +88,7 @@ TEST(Synthetic, ClassesCanBeToldApartByTheNearestMean) {
 
 TEST(FashionMnist, ReadsDebiansFiles) {
   if (!fs::exists("/usr/share/datasets/fashion-mnist")) GTEST_SKIP() << "package not installed";
-  const auto test = open(config("fashion_mnist"), Part::Test);
+  const auto test = open(config("fashion_mnist"), Split::Test);
   EXPECT_EQ(test->size(), 10000);
   const auto example = test->get(0);
   EXPECT_EQ(example.image.channels, 1);
@@ -104,13 +106,13 @@ TEST(FashionMnist, SaysWhatToInstallIfFilesAreMissingOrCutShort) {
   auto c = config("fashion_mnist");
   c.root = folder.path();
   make_folder(folder / "fashion_mnist");
-  auto message = test::error_of([&] { open(c, Part::Test); });
+  auto message = test::error_of([&] { open(c, Split::Test); });
   EXPECT_TRUE(test::contains(message, "is missing"));
   EXPECT_TRUE(test::contains(message, "dataset-fashion-mnist"));
   const std::string name = "t10k-labels-idx1-ubyte.gz";
   const auto bytes = read_file(fs::path("/usr/share/datasets/fashion-mnist") / name);
   write_file_atomically(folder / "fashion_mnist" / name, bytes.substr(0, bytes.size() / 2));
-  message = test::error_of([&] { open(c, Part::Test); });
+  message = test::error_of([&] { open(c, Split::Test); });
   EXPECT_TRUE(test::contains(message, name));
   EXPECT_TRUE(test::contains(message, "dataset-fashion-mnist"));
 }
@@ -120,16 +122,16 @@ TEST(ImageFolder, ReadsOneFolderPerClassInSortedOrder) {
   paint(folder / "dog/b.png", 3);
   paint(folder / "dog/a.PNG", 2);
   paint(folder / "cat/z.png", 1, /*width=*/9);
-  write_file_atomically(folder / "dog/readme.txt", "not a picture");
+  write_file_atomically(folder / "dog/readme.txt", "not an image");
   auto c = folder_config(folder.path());
-  const auto data = open(c, Part::Train);
+  const auto data = open(c, Split::Train);
   EXPECT_EQ(data->classes(), (std::vector<std::string>{"cat", "dog"}));
   ASSERT_EQ(data->size(), 3);
   EXPECT_EQ(data->get(0).image.width, 9);
   EXPECT_EQ(data->get(1).image.pixels[0], 2);
   EXPECT_EQ(data->get(2).image.pixels[0], 3);
   EXPECT_EQ(data->label(2), 1);
-  EXPECT_EQ(open(c, Part::Test), nullptr);
+  EXPECT_EQ(open(c, Split::Test), nullptr);
 }
 
 TEST(ImageFolder, KnowsTrainValAndTest) {
@@ -137,11 +139,11 @@ TEST(ImageFolder, KnowsTrainValAndTest) {
   for (const char* part : {"train", "val", "test"})
     for (const char* name : {"cat", "dog"}) paint(folder.path() / part / name / "a.png", part[1]);
   auto c = folder_config(folder.path());
-  EXPECT_EQ(open(c, Part::Train)->get(1).image.pixels[0], 'r');
-  EXPECT_EQ(open(c, Part::Validation)->get(1).image.pixels[0], 'a');
-  EXPECT_EQ(open(c, Part::Test)->get(1).image.pixels[0], 'e');
+  EXPECT_EQ(open(c, Split::Train)->get(1).image.pixels[0], 'r');
+  EXPECT_EQ(open(c, Split::Validation)->get(1).image.pixels[0], 'a');
+  EXPECT_EQ(open(c, Split::Test)->get(1).image.pixels[0], 'e');
   paint(folder / "test/emu/a.png", 1);
-  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Test); }), "class 'emu'"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Split::Test); }), "class 'emu'"));
 }
 
 TEST(ImageFolder, RefusesAnEmptyClassFolder) {
@@ -149,7 +151,7 @@ TEST(ImageFolder, RefusesAnEmptyClassFolder) {
   paint(folder / "cat/a.png", 1);
   make_folder(folder / "dog");
   auto c = folder_config(folder.path());
-  const auto message = test::error_of([&] { open(c, Part::Train); });
+  const auto message = test::error_of([&] { open(c, Split::Train); });
   EXPECT_TRUE(test::contains(message, "dog holds no .jpg, .png or .webp files"));
 }
 
@@ -162,9 +164,10 @@ TEST(ImageFolder, RefusesToKeepBackMoreThanThereIs) {
   auto c = folder_config(folder.path());
   c.preprocess.image = 8;
   c.validation = 0.6;  // for validation and for test: more than all
-  EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(c, 1); }), "leaves none to train on"));
+  EXPECT_TRUE(
+      test::contains(test::error_of([&] { open_image_splits(c, 1); }), "leaves none to train on"));
   c.validation = 0.3;
-  EXPECT_EQ(open_parts(c, 1).train->size(), 4);
+  EXPECT_EQ(open_image_splits(c, 1).train->size(), 4);
 }
 
 TEST(ImageFolder, EveryClassKeepsItsShareInEachPart) {
@@ -184,11 +187,11 @@ TEST(ImageFolder, EveryClassKeepsItsShareInEachPart) {
   };
   for (uint64_t seed = 0; seed < 5; ++seed) {
     testing::internal::CaptureStderr();
-    const auto parts = open_parts(c, seed);
+    const auto splits = open_image_splits(c, seed);
     const auto notes = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(counts(*parts.validation), (std::vector<int64_t>{1, 4, 10, 0}));
-    EXPECT_EQ(counts(*parts.test), (std::vector<int64_t>{1, 4, 10, 0}));
-    EXPECT_EQ(counts(*parts.train), (std::vector<int64_t>{8, 32, 80, 2}));
+    EXPECT_EQ(counts(*splits.validation), (std::vector<int64_t>{1, 4, 10, 0}));
+    EXPECT_EQ(counts(*splits.test), (std::vector<int64_t>{1, 4, 10, 0}));
+    EXPECT_EQ(counts(*splits.train), (std::vector<int64_t>{8, 32, 80, 2}));
     EXPECT_TRUE(test::contains(notes, "note: too few images to keep one for validation: dog"));
     EXPECT_TRUE(test::contains(notes, "note: too few images to keep one for test: dog"));
   }
@@ -198,11 +201,12 @@ TEST(ImageFolder, WhatOnePartLostByRoundingTheOtherGets) {
   test::TemporaryFolder folder;
   for (const char* name : {"a", "b", "c", "d"})
     for (int i = 0; i < 5; ++i) paint(folder / fmt::format("{}/{}.png", name, i), 1);
-  const auto parts = open_parts(folder_config(folder.path()), 1);  // half an image of each class
-  ASSERT_EQ(parts.validation->size(), 2);
-  ASSERT_EQ(parts.test->size(), 2);
+  const auto splits =
+      open_image_splits(folder_config(folder.path()), 1);  // half an image of each class
+  ASSERT_EQ(splits.validation->size(), 2);
+  ASSERT_EQ(splits.test->size(), 2);
   std::set<int64_t> labels;
-  for (const auto* part : {&parts.validation, &parts.test})
+  for (const auto* part : {&splits.validation, &splits.test})
     for (int64_t i = 0; i < 2; ++i) labels.insert((*part)->label(i));
   EXPECT_EQ(labels.size(), 4);
 }
@@ -212,24 +216,24 @@ TEST(ImageFolder, SaysThatAShareOfTooFewImagesIsNone) {
   paint(folder / "cat/a.png", 1);
   paint(folder / "dog/a.png", 2);
   auto c = folder_config(folder.path());
-  EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(c, 1); }),
+  EXPECT_TRUE(test::contains(test::error_of([&] { open_image_splits(c, 1); }),
                              "data.validation=0.1 of 2 images is less than one"));
   c.validation = 0;
-  EXPECT_TRUE(
-      test::contains(test::error_of([&] { open_parts(c, 1); }), "no test images; set data.val"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { open_image_splits(c, 1); }),
+                             "no test images; set data.val"));
 }
 
-TEST(Parts, TheCutOfABalancedSetIsTheSeedsPermutation) {
+TEST(ImageSplits, TheCutOfABalancedSetIsTheSeedsPermutation) {
   DataConfig c;
   c.dataset = read_dataset("{name: synthetic, train: 50, image: 4}");
-  const auto whole = open(c, Part::Train);
+  const auto whole = open(c, Split::Train);
   const auto order = permutation(50, Random{7, 0x73706c6974});
-  const auto parts = open_parts(c, 7);
-  ASSERT_EQ(parts.validation->size(), 5);
+  const auto splits = open_image_splits(c, 7);
+  ASSERT_EQ(splits.validation->size(), 5);
   for (int64_t i = 0; i < 5; ++i)
-    EXPECT_EQ(parts.validation->get(i).image.pixels, whole->get(order[i]).image.pixels);
+    EXPECT_EQ(splits.validation->get(i).image.pixels, whole->get(order[i]).image.pixels);
   for (int64_t i = 0; i < 45; ++i)
-    EXPECT_EQ(parts.train->get(i).image.pixels, whole->get(order[5 + i]).image.pixels);
+    EXPECT_EQ(splits.train->get(i).image.pixels, whole->get(order[5 + i]).image.pixels);
 }
 
 TEST(ImageFolder, RefusesAClassNameThatIsNotUtf8) {
@@ -237,7 +241,7 @@ TEST(ImageFolder, RefusesAClassNameThatIsNotUtf8) {
   paint(folder / "cat/a.png", 1);
   paint(folder / "\xff\xfe/a.png", 1);
   auto c = folder_config(folder.path());
-  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "UTF-8"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Split::Train); }), "UTF-8"));
 }
 
 TEST(ImageFolder, NamesATextFileNamedPng) {
@@ -246,18 +250,18 @@ TEST(ImageFolder, NamesATextFileNamedPng) {
   make_folder(folder / "dog");
   write_file_atomically(folder / "dog/fake.png", "text");
   auto c = folder_config(folder.path());
-  const auto data = open(c, Part::Train);
+  const auto data = open(c, Split::Train);
   EXPECT_TRUE(test::contains(test::error_of([&] { data->get(1); }), "dog/fake.png: not a JPEG"));
 }
 
 TEST(ImageFolder, AsksForTheFolderAndForASize) {
   auto c = config("folder");
   EXPECT_TRUE(
-      test::contains(test::error_of([&] { open(c, Part::Train); }), "set data.dataset.path"));
+      test::contains(test::error_of([&] { open(c, Split::Train); }), "set data.dataset.path"));
   EXPECT_TRUE(
       test::contains(test::error_of([&] { preprocess_of(c); }), "set data.preprocess.image"));
   c = folder_config("/no/such");
-  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Part::Train); }), "/no/such"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { open(c, Split::Train); }), "/no/such"));
 }
 
 TEST(DataRoot, ComesFromTheConfigThenTheEnvironment) {

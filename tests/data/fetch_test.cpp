@@ -27,7 +27,7 @@ void with_variable(const char* name, const std::string& value, F&& body) {
 std::string open_error(const fs::path& root) {
   DataConfig c;
   c.root = root;
-  return test::error_of([&] { c.dataset->open(c, Part::Test); });
+  return test::error_of([&] { c.dataset->open(c, Split::Test); });
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ std::vector<int64_t> first(int64_t n) {
   return indices;
 }
 
-/// (value / 255 - mean) / std of a stored picture, by plain torch operations.
-torch::Tensor normalised(const Image& image, const DataConfig& c) {
+/// (value / 255 - mean) / std of a stored image, by plain torch operations.
+torch::Tensor normalized(const Image& image, const DataConfig& c) {
   const auto bytes = torch::from_blob(const_cast<uint8_t*>(image.pixels.data()),
                                       {image.height, image.width, image.channels}, torch::kUInt8);
   const auto x = bytes.permute({2, 0, 1}).to(torch::kFloat).div(255);
@@ -40,13 +40,13 @@ torch::Tensor normalised(const Image& image, const DataConfig& c) {
 
 }  // namespace
 
-TEST(ImageBatches, NormalisesPicturesAsStored) {
+TEST(ImageBatches, NormalisesImagesAsStored) {
   const auto c = resolved(small());
-  const auto data = open_part(c, 0, Part::Test);
+  const auto data = open_image_split(c, 0, Split::Test);
   const auto batch = open_data(c, 0).test->load({3, 1}, -1);
   EXPECT_EQ(batch.inputs.sizes(), (std::vector<int64_t>{2, 3, 16, 16}));
-  EXPECT_TRUE(torch::equal(batch.inputs[0], normalised(data->get(3).image, c)));
-  EXPECT_TRUE(torch::equal(batch.inputs[1], normalised(data->get(1).image, c)));
+  EXPECT_TRUE(torch::equal(batch.inputs[0], normalized(data->get(3).image, c)));
+  EXPECT_TRUE(torch::equal(batch.inputs[1], normalized(data->get(1).image, c)));
   EXPECT_EQ(batch.targets[0].item<int64_t>(), data->label(3));
 }
 
@@ -54,7 +54,7 @@ TEST(ImageBatches, CropsAndFlipsAsThePlainTransformsDo) {
   auto c = resolved(small());
   c.augment.crop_padding = 3;
   c.augment.flip = 0.5;
-  const auto data = open_part(c, 7, Part::Train);
+  const auto data = open_image_split(c, 7, Split::Train);
   const auto batch = open_data(c, 7).train->load(first(40), 5);
   std::set<bool> flips;
   for (int64_t i = 0; i < 40; ++i) {
@@ -64,7 +64,7 @@ TEST(ImageBatches, CropsAndFlipsAsThePlainTransformsDo) {
     const bool flipped = random.chance(0.5);
     flips.insert(flipped);
     if (flipped) image = flip_horizontally(image);
-    ASSERT_TRUE(torch::equal(batch.inputs[i], normalised(image, c))) << "example " << i;
+    ASSERT_TRUE(torch::equal(batch.inputs[i], normalized(image, c))) << "example " << i;
   }
   EXPECT_EQ(flips.size(), 2);
 }
@@ -122,11 +122,11 @@ TEST(ImageBatches, EvaluationResizesAndThenCropsTheCentre) {
   c.preprocess.image = 14;
   c.preprocess.resize = 20;
   c = resolved(c);
-  const auto data = open_part(c, 0, Part::Test);
+  const auto data = open_image_split(c, 0, Split::Test);
   const auto batch = open_data(c, 0).test->load({3}, -1);
   const auto expected =
       crop(resize(data->get(3).image, 20, 20, Interpolation::Bilinear), 3, 3, 14, 14);
-  EXPECT_TRUE(torch::equal(batch.inputs[0], normalised(expected, c)));
+  EXPECT_TRUE(torch::equal(batch.inputs[0], normalized(expected, c)));
   const auto training = open_data(c, 0).train->load({3}, 0);
   EXPECT_TRUE(torch::equal(training.inputs, open_data(c, 0).train->load({3}, -1).inputs));
   c.preprocess.resize = 10;
@@ -140,14 +140,14 @@ TEST(ImageBatches, ARandomResizedCropReplacesResizeAndCropInTraining) {
   c.augment.random_resized_crop = 0.3;
   c.augment.flip = 0.5;
   c = resolved(c);
-  const auto data = open_part(c, 7, Part::Train);
+  const auto data = open_image_split(c, 7, Split::Train);
   const auto batch = open_data(c, 7).train->load(first(20), 5);
   for (int64_t i = 0; i < 20; ++i) {
     Random random{7, 5, static_cast<uint64_t>(i)};
     const auto box = random_crop_box(16, 16, 0.3, random);
     auto image = resized_crop(data->get(i).image, box, 12, Interpolation::Bilinear);
     if (random.chance(0.5)) image = flip_horizontally(image);
-    ASSERT_TRUE(torch::equal(batch.inputs[i], normalised(image, c))) << "example " << i;
+    ASSERT_TRUE(torch::equal(batch.inputs[i], normalized(image, c))) << "example " << i;
   }
   EXPECT_FALSE(torch::equal(batch.inputs, open_data(c, 7).train->load(first(20), 6).inputs));
   EXPECT_EQ(open_data(c, 7).test->load({0}, -1).inputs.size(2), 12);
@@ -204,30 +204,30 @@ TEST(OpenData, KeepsAShareOfTrainingForValidationBySeed) {
   EXPECT_EQ(splits.test->size(), 20);
   EXPECT_EQ(splits.classes.size(), 4);
   std::set<std::vector<uint8_t>> seen;
-  for (const auto part : {Part::Train, Part::Validation}) {
-    const auto data = open_part(c, 0, part);
+  for (const auto split : {Split::Train, Split::Validation}) {
+    const auto data = open_image_split(c, 0, split);
     for (int64_t i = 0; i < data->size(); ++i) seen.insert(data->get(i).image.pixels);
   }
   EXPECT_EQ(seen.size(), 60);
-  EXPECT_NE(open_part(c, 0, Part::Validation)->get(0).image.pixels,
-            open_part(c, 1, Part::Validation)->get(0).image.pixels);
+  EXPECT_NE(open_image_split(c, 0, Split::Validation)->get(0).image.pixels,
+            open_image_split(c, 1, Split::Validation)->get(0).image.pixels);
 }
 
-TEST(OpenData, LimitsTheTrainingPicturesOnly) {
+TEST(OpenData, LimitsTheTrainingImagesOnly) {
   auto c = small();
   c.limit = 10;
   EXPECT_EQ(open_data(c, 0).train->size(), 10);
   EXPECT_EQ(open_data(c, 0).validation->size(), 6);
 }
 
-TEST(OpenData, ValidatesOnTheTestPicturesIfNoneAreKeptBack) {
+TEST(OpenData, ValidatesOnTheTestImagesIfNoneAreKeptBack) {
   auto c = small();
   c.validation = 0;
   EXPECT_EQ(open_data(c, 0).train->size(), 60);
   EXPECT_EQ(open_data(c, 0).validation->size(), 20);
 }
 
-TEST(Preprocess, TakesTheCentreOfAnyPicture) {
+TEST(Preprocess, TakesTheCentreOfAnyImage) {
   Image wide(40, 20);
   for (int64_t y = 0; y < 20; ++y)
     for (int64_t x = 0; x < 40; ++x) wide.at(x, y)[0] = x < 20 ? 0 : 255;
@@ -243,9 +243,9 @@ TEST(Preprocess, TakesTheCentreOfAnyPicture) {
 TEST(Preprocess, ConvertsBetweenGreyAndColour) {
   const auto grey = preprocess(Image(8, 8, 1), {.image = 4, .resize = 4});
   EXPECT_EQ(grey.sizes(), (std::vector<int64_t>{3, 4, 4}));
-  const auto colour = preprocess(
+  const auto color = preprocess(
       Image(8, 8, 3), {.image = 4, .resize = 4, .channels = 1, .mean = {0.5}, .std = {0.5}});
-  EXPECT_EQ(colour.sizes(), (std::vector<int64_t>{1, 4, 4}));
+  EXPECT_EQ(color.sizes(), (std::vector<int64_t>{1, 4, 4}));
 }
 
 TEST(Preprocess, SurvivesAsText) {

@@ -5,10 +5,10 @@
 namespace vitrine {
 namespace {
 
-/// Three pictures of 2 channels and 4 x 4, each filled with its number, of classes 0, 1, 2.
+/// Three images of 2 channels and 4 x 4, each filled with its number, of classes 0, 1, 2.
 Batch numbered() {
   auto inputs = torch::arange(3, torch::kFloat).reshape({3, 1, 1, 1}).expand({3, 2, 4, 4});
-  return {inputs.contiguous(), one_hot_shares(torch::arange(3), 3)};
+  return {inputs.contiguous(), one_hot_targets(torch::arange(3), 3)};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST(Cutmix, TheRectangleIsCutAtTheEdges) {
 }
 
 TEST(OneHotShares, PutsOneAtTheClass) {
-  const auto shares = one_hot_shares(torch::tensor({2, 0}, torch::kInt64), 3);
+  const auto shares = one_hot_targets(torch::tensor({2, 0}, torch::kInt64), 3);
   EXPECT_TRUE(torch::equal(shares, torch::tensor({{0.f, 0.f, 1.f}, {1.f, 0.f, 0.f}})));
 }
 

@@ -10,7 +10,7 @@
 #include "tests/support/errors.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/peak_memory.h"
-#include "vitrine/data/normalise.h"
+#include "vitrine/data/normalize.h"
 #include "vitrine/data/rand_augment.h"
 
 namespace vitrine {
@@ -137,30 +137,30 @@ TEST(Transforms, RandAugmentIsDecidedByItsRandomNumbers) {
   EXPECT_NE(first, rand_augment(image, 3, 15, c).pixels);
 }
 
-TEST(Normaliser, ShiftsFlipsAndPadsLikeCropAndFlip) {
+TEST(Normalizer, ShiftsFlipsAndPadsLikeCropAndFlip) {
   const auto image = fixture("noise");
-  const Normaliser normalise({0.5, 0.4, 0.3}, {0.1, 0.2, 0.3});
+  const Normalizer normalize({0.5, 0.4, 0.3}, {0.1, 0.2, 0.3});
   for (const bool flipped : {false, true})
     for (const auto& [left, top] : {std::pair{-3, 2}, {4, -5}, {20, 0}, {0, 0}}) {
       auto plain = crop(image, left, top, 17, 17);
       if (flipped) plain = flip_horizontally(plain);
       std::vector<float> expected(3 * 17 * 17), actual(3 * 17 * 17, -99);
-      normalise(plain, {.size = 17}, expected.data());
-      normalise(image, {left, top, 17, flipped}, actual.data());
+      normalize(plain, {.size = 17}, expected.data());
+      normalize(image, {left, top, 17, flipped}, actual.data());
       EXPECT_EQ(actual, expected) << left << ' ' << top << ' ' << flipped;
       EXPECT_EQ(expected[17 * 17 + 5], (plain.at(5, 0)[1] / 255.0f - 0.4f) / 0.2f);
     }
 }
 
 TEST(Erase, ClearsTheRectangleInEveryChannel) {
-  std::vector<float> picture(2 * 4 * 5, 1);
-  erase(picture.data(), 2, 4, 5, {.left = 1, .top = 2, .width = 3, .height = 2});
+  std::vector<float> image(2 * 4 * 5, 1);
+  erase(image.data(), 2, 4, 5, {.left = 1, .top = 2, .width = 3, .height = 2});
   float sum = 0;
-  for (const float v : picture) sum += v;
+  for (const float v : image) sum += v;
   EXPECT_EQ(sum, 2 * (20 - 6));
-  EXPECT_EQ(picture[2 * 5 + 1], 0);
-  EXPECT_EQ(picture[2 * 5 + 4], 1);
-  EXPECT_EQ(picture[20 + 3 * 5 + 3], 0);
+  EXPECT_EQ(image[2 * 5 + 1], 0);
+  EXPECT_EQ(image[2 * 5 + 4], 1);
+  EXPECT_EQ(image[20 + 3 * 5 + 3], 0);
 }
 
 TEST(Transforms, TheResizedCentreIsTheCentreOfTheResizedImage) {

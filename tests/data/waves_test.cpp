@@ -78,7 +78,7 @@ TEST(Waves, AreADataSetWithTheRecipesLengthAndLimit) {
   const auto splits = open_data(config, 1);
   EXPECT_EQ(every_wave(*splits.train).inputs.sizes(), (std::vector<int64_t>{100, 30}));
   EXPECT_EQ(splits.test->size(), WaveOptions().test);
-  EXPECT_TRUE(test::contains(test::error_of([&] { open_parts(config, 1); }),
+  EXPECT_TRUE(test::contains(test::error_of([&] { open_image_splits(config, 1); }),
                              "'waves' does not consist of images"));
   config.dataset = read_dataset("{name: waves, length: 1}");
   EXPECT_TRUE(test::contains(test::error_of([&] { config.validate(); }), "waves: length 1"));

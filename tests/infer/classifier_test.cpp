@@ -47,7 +47,7 @@ TEST_F(SmallClassifier, GivesTheSoftmaxOfTheNetwork) {
     EXPECT_GE(predictions[i - 1].probability, predictions[i].probability);
 }
 
-TEST_F(SmallClassifier, AnswersABatchAsItAnswersEachPicture) {
+TEST_F(SmallClassifier, AnswersABatchAsItAnswersEachImage) {
   const auto classifier = Classifier::load(path_);
   const std::vector<Image> images = {noise(1, 16, 16), noise(2, 50, 30), noise(3, 8, 90)};
   const auto batch = classifier.classify_batch(images, 2);

@@ -6,17 +6,17 @@
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/sentences.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/infer/generator.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
 
 const std::string kImages =
     "{name: sparse_c10_tiny, rows: 4, columns: 5, layers: 2, heads: 2, dim: 16, key_width: 8, "
-    "hidden: 24, pattern: {stride: 8, summary: 3}}";
+    "hidden: 24, pattern: {stride: 8, summary_tokens: 3}}";
 const std::string kTexts =
     "{name: sparse_c10_tiny, rows: 3, columns: 8, channels: 1, layers: 1, heads: 2, dim: 16, "
     "key_width: 8, hidden: 24, pattern: {stride: 5}}";
@@ -71,7 +71,7 @@ TEST(Generator, SamplesTheRecordedBytes) {
   const auto sampled = [&](const std::string& more) {
     return generator_of(kImages, more).sample(options);
   };
-  EXPECT_TRUE(sampled("{spread: per_head}")
+  EXPECT_TRUE(sampled("{assignment: per_head}")
                   .equal(byte_rows(
                       {21,  94, 200, 220, 205, 201, 93,  60,  150, 182, 236, 212, 28,  28,  8,
                        84,  89, 130, 79,  22,  182, 89,  28,  193, 78,  236, 233, 78,  233, 248,
@@ -81,7 +81,7 @@ TEST(Generator, SamplesTheRecordedBytes) {
                        35,  78, 10,  236, 76,  200, 83,  163, 223, 236, 78,  33,  236, 78,  196,
                        177, 20, 130, 10,  236, 125, 238, 78,  78,  78,  255, 254, 13,  101, 151,
                        30,  30, 179, 2,   205, 110, 205, 179, 84,  223, 78,  138, 179, 183, 33})));
-  EXPECT_TRUE(sampled("{spread: per_head, order: planar}")
+  EXPECT_TRUE(sampled("{assignment: per_head, order: planar}")
                   .equal(byte_rows(
                       {21,  223, 164, 94,  92,  155, 197, 30,  217, 205, 179, 169, 236, 83,  78,
                        179, 221, 122, 99,  220, 78,  70,  103, 13,  154, 220, 163, 205, 254, 10,

@@ -31,7 +31,7 @@ class PredictCommand : public testing::Test {
 
 }  // namespace
 
-TEST_F(PredictCommand, NamesEachPicture) {
+TEST_F(PredictCommand, NamesEachImage) {
   const auto result = run_command({"predict", "--model", model_, good_, good_, "--top-k", "2"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 6);

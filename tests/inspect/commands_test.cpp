@@ -117,29 +117,29 @@ TEST(ExplainCommand, WritesThePage) {
   const test::TemporaryFolder folder;
   const auto path = (folder / "small.safetensors").string();
   test::save_small_checkpoint(path, "cct_2_3x2");
-  const auto picture = (folder / "p.png").string(), out = (folder / "out").string();
-  write_png(picture, Image(16, 16));
-  const auto result = run_command({"explain", "--model", path, picture, "--out", out});
+  const auto image = (folder / "p.png").string(), out = (folder / "out").string();
+  write_png(image, Image(16, 16));
+  const auto result = run_command({"explain", "--model", path, image, "--out", out});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, out + "/explain.html\n");
   EXPECT_TRUE(fs::exists(out + "/rollout.png"));
 }
 
-TEST(ExplainCommand, RefusesAPictureThatIsNone) {
+TEST(ExplainCommand, RefusesAnImageThatIsNone) {
   const test::TemporaryFolder folder;
   const auto path = (folder / "small.safetensors").string();
   test::save_small_checkpoint(path, "cct_2_3x2");
-  const auto picture = (folder / "text.png").string(), out = (folder / "out").string();
-  write_file_atomically(picture, "not a picture");
-  const auto result = run_command({"explain", "--model", path, picture, "--out", out});
+  const auto image = (folder / "text.png").string(), out = (folder / "out").string();
+  write_file_atomically(image, "not an image");
+  const auto result = run_command({"explain", "--model", path, image, "--out", out});
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(contains(result.err, "text.png"));
   EXPECT_FALSE(fs::exists(out));
 }
 
-TEST(DataExportCommand, WritesNumberedPictures) {
+TEST(DataExportCommand, WritesNumberedImages) {
   const test::TemporaryFolder folder;
-  const auto out = (folder / "pictures").string();
+  const auto out = (folder / "images").string();
   const auto result =
       run_command({"data", "export", "synthetic", "--split", "test", "-n", "3", "--out", out});
   ASSERT_EQ(result.code, 0) << result.err;

@@ -47,8 +47,8 @@ class Explain : public testing::Test {
 TEST_F(Explain, TellsWhatAVitLooksAt) {
   const auto e = explain(load("vit_c10_small", test::kSmallVit), ramp());
   EXPECT_TRUE(e.class_token);
-  EXPECT_EQ(e.picture.width, 20);  // the centre square, with all its pixels
-  EXPECT_EQ(e.picture.height, 20);
+  EXPECT_EQ(e.image.width, 20);  // the centre square, with all its pixels
+  EXPECT_EQ(e.image.height, 20);
   ASSERT_EQ(e.heads.size(), 2);
   ASSERT_EQ(e.heads[0].size(), 2);
   EXPECT_EQ(e.heads[1][1].rows, 4);
@@ -88,7 +88,8 @@ TEST_F(Explain, ReadsATokensShareInThePoolOfACct) {
   AttentionCapture again;
   cct.model->forward(preprocess(image, cct.info.preprocess.value()).unsqueeze(0));
   const auto expected = attention_rollout(again.layers, again.readout).to(torch::kDouble).flatten();
-  EXPECT_TRUE(torch::allclose(torch::tensor(e.rollout.values, torch::kDouble), expected, 1e-4, 1e-6));
+  EXPECT_TRUE(
+      torch::allclose(torch::tensor(e.rollout.values, torch::kDouble), expected, 1e-4, 1e-6));
 }
 
 TEST_F(Explain, EveryWayToReadTheTokensIsRecorded) {

@@ -44,33 +44,33 @@ using Shape = std::vector<int64_t>;
 }  // namespace
 
 TEST(Summary, CountsVitB16AsPublished) {
-  const auto s = summarise(choice("vit_b16"));
+  const auto s = summarize(choice("vit_b16"));
   EXPECT_EQ(s.parameters, 86'567'656);
   EXPECT_EQ(s.trainable, 86'567'656);
   EXPECT_NEAR(giga(s), 17.58, 0.005);
-  const auto large = summarise(choice("vit_b16", {"image=384"}));
+  const auto large = summarize(choice("vit_b16", {"image=384"}));
   EXPECT_NEAR(mega(large), 86.86, 0.005);
   EXPECT_NEAR(giga(large), 55.54, 0.005);
 }
 
 TEST(Summary, CountsVitL16AsPublished) {
-  const auto s = summarise(choice("vit_l16", {"image=384"}));
+  const auto s = summarize(choice("vit_l16", {"image=384"}));
   EXPECT_NEAR(mega(s), 304.72, 0.005);
   EXPECT_NEAR(giga(s), 191.2, 0.05);
 }
 
 TEST(Summary, CountsResNet18AsPublished) {
-  const auto s = summarise(choice("resnet18"));
+  const auto s = summarize(choice("resnet18"));
   EXPECT_EQ(s.parameters, 11'689'512);
   EXPECT_NEAR(giga(s), 1.82, 0.005);
 }
 
 TEST(Summary, CountsCctAsItsPaper) {
-  EXPECT_EQ(summarise(choice("cct_2_3x2")).parameters, 283'723);
+  EXPECT_EQ(summarize(choice("cct_2_3x2")).parameters, 283'723);
 }
 
 TEST(Summary, SplitsThe302MNetworkIntoItsParts) {
-  const auto s = summarise(choice("vit_c10_302m"));
+  const auto s = summarize(choice("vit_c10_302m"));
   EXPECT_EQ(s.parameters, 302'520'350);
   EXPECT_EQ(layer(s, "patch_embed.proj").parameters, 197'632);
   EXPECT_EQ(layer(s, "cls_token").parameters, 1'024);
@@ -82,24 +82,24 @@ TEST(Summary, SplitsThe302MNetworkIntoItsParts) {
 }
 
 TEST(Summary, NamesLayersInTheOrderOfTheForwardPass) {
-  const auto s = summarise(choice("vit_c10_small", {"depth=1"}));
+  const auto s = summarize(choice("vit_c10_small", {"depth=1"}));
   std::vector<std::string> names, kinds;
   for (const auto& l : s.layers) {
     names.push_back(l.name);
     kinds.push_back(l.kind);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "patch_embed.proj", "cls_token", "pos_embed", "blocks.0.norm1",
-                       "blocks.0.attn.qkv", "blocks.0.attn.attention", "blocks.0.attn.proj",
-                       "blocks.0.norm2", "blocks.0.mlp.fc1", "blocks.0.mlp.gelu",
-                       "blocks.0.mlp.fc2", "norm", "head"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "patch_embed.proj", "cls_token", "pos_embed", "blocks.0.norm1", "blocks.0.attn.qkv",
+                "blocks.0.attn.attention", "blocks.0.attn.proj", "blocks.0.norm2",
+                "blocks.0.mlp.fc1", "blocks.0.mlp.gelu", "blocks.0.mlp.fc2", "norm", "head"}));
   EXPECT_EQ(kinds, (std::vector<std::string>{"Linear", "Parameter", "Parameter", "LayerNorm",
                                              "Linear", "Attention", "Linear", "LayerNorm", "Linear",
                                              "GELU", "Linear", "LayerNorm", "Linear"}));
 }
 
 TEST(Summary, GivesShapesAndCostOfEachLayer) {
-  const auto s = summarise(choice("vit_c10_small"));
+  const auto s = summarize(choice("vit_c10_small"));
   const auto& qkv = layer(s, "blocks.3.attn.qkv");
   EXPECT_EQ(qkv.input, (Shape{1, 65, 192}));
   EXPECT_EQ(qkv.output, (Shape{1, 65, 576}));
@@ -114,7 +114,7 @@ TEST(Summary, GivesShapesAndCostOfEachLayer) {
 }
 
 TEST(Summary, GivesConvolutionsTheirShapes) {
-  const auto s = summarise(choice("resnet18"));
+  const auto s = summarize(choice("resnet18"));
   EXPECT_EQ(s.layers[0].kind, "Conv2d");
   EXPECT_EQ(s.layers[0].output, (Shape{1, 64, 112, 112}));
   EXPECT_EQ(s.layers[0].multiply_adds, int64_t{64} * 112 * 112 * 3 * 7 * 7);
@@ -130,7 +130,7 @@ TEST(Summary, IsTheSameWithRealWeights) {
     const auto chosen = choice(name);
     const auto model = chosen.build();
     model->train();
-    EXPECT_EQ(summary_json(name, summarise(*model)), summary_json(name, summarise(chosen)));
+    EXPECT_EQ(summary_json(name, summarize(*model)), summary_json(name, summarize(chosen)));
     EXPECT_TRUE(model->is_training());
   }
 }
@@ -138,7 +138,7 @@ TEST(Summary, IsTheSameWithRealWeights) {
 TEST(Summary, CountsRecurrentLayersAsOneRow) {
   for (const auto& [cell, gates] :
        {std::pair("rnn", 1), std::pair("lstm", 4), std::pair("gru", 3)}) {
-    const auto s = summarise(choice("wave_rnn", {std::string("cell=") + cell}));
+    const auto s = summarize(choice("wave_rnn", {std::string("cell=") + cell}));
     const auto& recurrent = layer(s, cell);
     EXPECT_EQ(recurrent.input, (Shape{1, 20, 1}));
     EXPECT_EQ(recurrent.output, (Shape{1, 20, 64}));
@@ -149,18 +149,18 @@ TEST(Summary, CountsRecurrentLayersAsOneRow) {
 }
 
 TEST(Summary, ShowsTheBiasOfRelativePositions) {
-  const auto s = summarise(choice("word_transformer", {"positions=relative", "layers=1"}));
+  const auto s = summarize(choice("word_transformer", {"positions=relative", "layers=1"}));
   EXPECT_EQ(layer(s, "embedding").parameters, 419 * 64);
   EXPECT_EQ(layer(s, "blocks.0.attn.relative_bias").parameters, 4 * 31);
 }
 
 TEST(Summary, CountsLessForAttentionOfLinearCost) {
   const std::vector<std::string> many = {"image=384", "patch=8", "depth=1"};  // 2305 tokens
-  const auto all_pairs = summarise(choice("vit_ti16", many));
+  const auto all_pairs = summarize(choice("vit_ti16", many));
   for (const auto* kind : {"linformer", "performer", "reformer"}) {
     auto settings = many;
     settings.push_back(std::string("attention.kind=") + kind);
-    const auto s = summarise(choice("vit_ti16", settings));
+    const auto s = summarize(choice("vit_ti16", settings));
     EXPECT_LT(s.multiply_adds, 0.7 * all_pairs.multiply_adds) << kind;
     EXPECT_EQ(parameters_under(s, ""), s.parameters) << kind;
   }
@@ -168,7 +168,7 @@ TEST(Summary, CountsLessForAttentionOfLinearCost) {
 
 TEST(Summary, AddsUpForEveryModel) {
   for (const auto& [name, entry] : models()) {
-    const auto s = summarise(ModelChoice(name));
+    const auto s = summarize(ModelChoice(name));
     const ShapesOnly shapes_only;
     int64_t expected = 0;
     for (const auto& p : ModelChoice(name).build()->parameters()) expected += p.numel();
@@ -181,7 +181,7 @@ TEST(Summary, AddsUpForEveryModel) {
 }
 
 TEST(Summary, PrintsTotalsAndSizes) {
-  const auto s = summarise(choice("vit_c10_302m"));
+  const auto s = summarize(choice("vit_c10_302m"));
   const auto text = summary_text("vit_c10_302m", s);
   EXPECT_TRUE(test::contains(text, "302,520,350"));
   EXPECT_TRUE(test::contains(text, "12,596,224"));

@@ -8,7 +8,7 @@
 
 namespace vitrine {
 
-TEST(Install, TheExampleBuildsAgainstTheInstalledCopyAndNamesAPicture) {
+TEST(Install, TheExampleBuildsAgainstTheInstalledCopyAndNamesAnImage) {
   test::TemporaryFolder folder;
   const auto must = [&](const std::vector<std::string>& command) {
     const auto result = run_process(command, folder.path());

@@ -46,7 +46,7 @@ TEST(AdditionCnn, EqualsTorchsEmbeddingConvolutionsAndLinear) {
 TEST(AdditionTransformer, EqualsTorchsEncoderLayers) {
   torch::manual_seed(1);
   AdditionTransformer model(
-      {.embed = 8, .layers = 2, .hidden = 12, .heads = 2, .norm = NormPlace::Post});
+      {.embed = 8, .layers = 2, .hidden = 12, .heads = 2, .norm = NormPosition::Post});
   const auto digits = model.example_input(9);
   auto x = (model.embedding(digits) + model.position_table()).transpose(0, 1);  // (T, B, C)
   for (const auto& module : *model.blocks) {
@@ -60,7 +60,7 @@ TEST(AdditionTransformer, EqualsTorchsEncoderLayers) {
 }
 
 TEST(Addition, TheFinalModelsHaveTheStudysSizes) {
-  // 10 x 128 digits, two convolutions with 64 channels, 256 features to 22 scores.
+  // 10 x 128 digits, two convolutions with 64 channels, 256 features to 22 logits.
   EXPECT_EQ(parameters(*models().get("addition_cnn").blueprint->build()),
             kDigits * 128 + (128 * 64 * 9 + 64) + (64 * 64 * 9 + 64) + (256 * 22 + 22));
   // Digits and positions; per block attention, feed-forward and two norms; norm; head.
@@ -70,10 +70,10 @@ TEST(Addition, TheFinalModelsHaveTheStudysSizes) {
 }
 
 TEST(Addition, ScoresStandForSums) {
-  auto scores = torch::zeros({2, kSumScores});
-  for (const auto place : {1, 2 + 0, 12 + 7}) scores[0][place] = 1;  // 107
-  for (const auto place : {0, 2 + 9, 12 + 4}) scores[1][place] = 1;  // 94
-  EXPECT_TRUE(sums_of_scores(scores).equal(torch::tensor({107, 94}, torch::kLong)));
+  auto logits = torch::zeros({2, kSumLogits});
+  for (const auto place : {1, 2 + 0, 12 + 7}) logits[0][place] = 1;  // 107
+  for (const auto place : {0, 2 + 9, 12 + 4}) logits[1][place] = 1;  // 94
+  EXPECT_TRUE(decode_sums(logits).equal(torch::tensor({107, 94}, torch::kLong)));
 }
 
 TEST(Addition, RefusesWhatIsNotFourDigits) {

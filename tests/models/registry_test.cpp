@@ -24,7 +24,7 @@ std::vector<int64_t> answer_shape(const Model& model) {
     case Task::Classes:
       return {3, 5};
     case Task::DigitSum:
-      return {3, kSumScores};
+      return {3, kSumLogits};
     case Task::NextValue:
       return {3};
     case Task::NextToken: {
@@ -169,7 +169,7 @@ TEST(Vit, RefusesShapesThatDoNotFit) {
   EXPECT_TRUE(test::contains(message_of("attention: {kind: perfomer}"), "'performer'?"));
 }
 
-TEST(ResNet, HasAStemForSmallPictures) {
+TEST(ResNet, HasAStemForSmallImages) {
   ModelChoice choice("resnet18");
   Settings::from_text("{stem: cifar, image: 32, classes: 10}", "test").read_into(choice);
   const auto model = choice.build();

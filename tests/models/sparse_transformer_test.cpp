@@ -21,7 +21,7 @@ SparseTransformerConfig small_config() {
           .key_width = 8,
           .hidden = 24,
           .dropout = 0,
-          .pattern = {.kind = PatternKind::Strided, .stride = 8, .summary = 3}};
+          .pattern = {.kind = PatternKind::Strided, .stride = 8, .summary_tokens = 3}};
 }
 
 /// The head starts at zero; here it should tell what comes in.
@@ -36,11 +36,11 @@ std::vector<SparseTransformerConfig> all_configs() {
   std::vector<SparseTransformerConfig> configs;
   for (const auto kind : {PatternKind::Dense, PatternKind::Local, PatternKind::Strided,
                           PatternKind::Fixed, PatternKind::Longformer})
-    for (const auto& [name, spread] : pattern_spread_names())
+    for (const auto& [name, assignment] : pattern_assignment_names())
       for (const auto& [order_name, order] : byte_order_names()) {
         configs.push_back(small_config());
         configs.back().pattern.kind = kind;
-        configs.back().spread = spread;
+        configs.back().assignment = assignment;
         configs.back().order = order;
       }
   return configs;
@@ -54,7 +54,7 @@ TEST(SparseTransformer, Has59MillionParametersOnCifar10) {
   const int64_t feed_forward = C * F + F + F * C + C;
   const int64_t norms = 2 * 2 * C;
   const int64_t around = 256 * C + C + (32 + 32 + 3) * C + 2 * C + C * 256;
-  const auto summary = summarise(ModelChoice("sparse_c10"));
+  const auto summary = summarize(ModelChoice("sparse_c10"));
   EXPECT_EQ(summary.parameters, L * (attention + feed_forward + norms) + around);
   EXPECT_EQ(summary.parameters, 59'196'928);
 }
@@ -141,7 +141,7 @@ TEST(SparseTransformer, StartsWithThePapersSpreads) {
 TEST(SparseTransformer, WavesMakeNeighboursAlikeAndADistanceTheSameEverywhere) {
   torch::manual_seed(1);
   auto config = sparse_c10_tiny();
-  config.tables = StartingTables::Waves;
+  config.embedding_init = EmbeddingInit::Sinusoidal;
   const SparseTransformer model(config);
   for (const auto& table : {model.embedding->weight, model.row_embed, model.column_embed}) {
     const auto n = table.size(0);
@@ -210,14 +210,14 @@ TEST(SparseTransformer, HeadsCanHaveTheirOwnStrides) {
 TEST(SparseTransformer, LayersTakeTheHalvesInTurn) {
   auto config = small_config();
   config.layers = 5;
-  config.spread = PatternSpread::PerLayer;
-  config.cycle = 4;
-  config.turn = 0;
+  config.assignment = PatternAssignment::PerLayer;
+  config.layer_period = 4;
+  config.layer_phase = 0;
   SparseTransformer model(config);
   for (int64_t layer = 0; layer < 5; ++layer) {
     const auto block = &model.blocks->at<SparseBlockImpl>(layer);
-    EXPECT_EQ(block->attn->config.patterns[0].half,
-              layer % 4 == 0 ? PatternHalf::Second : PatternHalf::First);
+    EXPECT_EQ(block->attn->config.patterns[0].factor,
+              layer % 4 == 0 ? PatternFactor::Second : PatternFactor::First);
   }
 }
 

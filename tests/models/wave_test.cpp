@@ -55,14 +55,14 @@ TEST(WaveTransformer, IsTheFormula) {
   WaveTransformer model({.length = 6, .dim = 8, .heads = 2, .hidden = 12});
   const auto values = model.example_input(3);
   const auto block = &model.blocks->at<EncoderBlockImpl>(0);
-  auto x = model.embed(values.unsqueeze(2)) + sinusoidal_table(6, 8);
+  auto x = model.embed(values.unsqueeze(2)) + sinusoidal_encoding(6, 8);
   x = block->forward(x);
   const auto expected = model.head(model.norm(x).select(1, 5)).squeeze(1);
   EXPECT_TRUE(torch::allclose(model.forward(values), expected, 1e-5, 1e-5));
 }
 
 TEST(WaveTransformer, EveryKindOfPositionsWorks) {
-  for (const auto& [name, kind] : positions_names()) {
+  for (const auto& [name, kind] : positional_encoding_names()) {
     WaveTransformer model({.length = 6, .dim = 8, .heads = 2, .hidden = 12, .positions = kind});
     const auto y = model.forward(model.example_input(3));
     EXPECT_EQ(y.sizes(), (std::vector<int64_t>{3})) << name;
@@ -79,7 +79,7 @@ TEST(WaveTransformer, TakesShorterWavesAndLongerOnesWhereNoTableEnds) {
                                model.forward(torch::randn({3, 7}));
                              }),
                              "a sequence of 7 values is longer than length 6"));
-  for (const auto kind : {Positions::Relative, Positions::None}) {
+  for (const auto kind : {PositionalEncoding::Relative, PositionalEncoding::None}) {
     auto free = config;
     free.positions = kind;
     EXPECT_EQ(WaveTransformer(free).forward(torch::randn({3, 7})).size(0), 3);
@@ -92,20 +92,20 @@ TEST(WaveTransformer, SeesTheOrderOnlyThroughPositions) {
   auto swapped = forwards.clone();  // the last value stays, for it is the one that asks
   swapped.select(1, 0).copy_(forwards.select(1, 3));
   swapped.select(1, 3).copy_(forwards.select(1, 0));
-  for (const auto& [name, kind] : positions_names()) {
+  for (const auto& [name, kind] : positional_encoding_names()) {
     // A norm before the attention would take away linear positions, equal in every channel.
     WaveTransformer model({.length = 6,
                            .dim = 8,
                            .heads = 2,
                            .hidden = 12,
                            .positions = kind,
-                           .norm = NormPlace::Post});
-    if (kind == Positions::Relative) {
+                           .norm = NormPosition::Post});
+    if (kind == PositionalEncoding::Relative) {
       const torch::NoGradGuard no_grad;
       model.blocks->at<EncoderBlockImpl>(0).attn->as<Attention>()->relative_bias.normal_();
     }
     const auto difference = (model.forward(forwards) - model.forward(swapped)).abs().max();
-    EXPECT_EQ(difference.item<double>() < 1e-6, kind == Positions::None) << name;
+    EXPECT_EQ(difference.item<double>() < 1e-6, kind == PositionalEncoding::None) << name;
   }
 }
 

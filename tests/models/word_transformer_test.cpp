@@ -18,7 +18,7 @@ const WordTransformerConfig kFewWords = {
 }  // namespace
 
 TEST(WordTransformer, NoWordSeesALaterOne) {
-  for (const auto kind : {Positions::Learned, Positions::Relative}) {
+  for (const auto kind : {PositionalEncoding::Learned, PositionalEncoding::Relative}) {
     auto config = kFewWords;
     config.positions = kind;
     torch::manual_seed(1);
@@ -57,9 +57,9 @@ TEST(WordTransformer, TheStartOfASentenceIsScoredAsInTheWhole) {
 }
 
 TEST(WordTransformer, StepsGiveTheLogitsOfTheForwardPass) {
-  for (const auto& [name, positions] : positions_names())
+  for (const auto& [name, positions] : positional_encoding_names())
     for (const auto kind : {AttentionKind::Softmax, AttentionKind::Performer}) {
-      if (positions == Positions::Relative && kind == AttentionKind::Performer) continue;
+      if (positions == PositionalEncoding::Relative && kind == AttentionKind::Performer) continue;
       auto config = kFewWords;
       config.positions = positions;
       config.attention = {.kind = kind, .features = 16};

@@ -42,7 +42,8 @@ namespace {
 /// An attention layer whose heads weigh distances up to `reach` at random.
 Attention relative_attention(int64_t reach, bool causal) {
   torch::manual_seed(1);
-  Attention layer(AttentionConfig{.dim = 8, .heads = 2, .causal = causal, .relative = reach});
+  Attention layer(
+      AttentionConfig{.dim = 8, .heads = 2, .causal = causal, .max_relative_distance = reach});
   const torch::NoGradGuard no_grad;
   layer->relative_bias.normal_();
   return layer;

@@ -32,7 +32,7 @@ TEST(EncoderBlock, PostNormWithReluEqualsTorchsEncoderLayer) {
                                         .heads = 2,
                                         .hidden = 20,
                                         .activation = Activation::Relu,
-                                        .norm = NormPlace::Post,
+                                        .norm = NormPosition::Post,
                                         .norm_eps = 1e-5});
   const auto x = torch::randn({2, 5, 12});
   const auto expected = torch_layer(block)->forward(x.transpose(0, 1)).transpose(0, 1);

@@ -6,12 +6,12 @@
 namespace vitrine {
 namespace {
 
-/// Features place by place, (B, 4 * C), as the pictures (B, C, 2, 2) that torch convolves.
-torch::Tensor as_picture(const torch::Tensor& x) {
+/// Features place by place, (B, 4 * C), as the images (B, C, 2, 2) that torch convolves.
+torch::Tensor as_image(const torch::Tensor& x) {
   return x.view({x.size(0), 2, 2, -1}).permute({0, 3, 1, 2});
 }
-torch::Tensor as_places(const torch::Tensor& picture) {
-  return picture.permute({0, 2, 3, 1}).flatten(1);
+torch::Tensor as_places(const torch::Tensor& image) {
+  return image.permute({0, 2, 3, 1}).flatten(1);
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ TEST(GridConv, EqualsTorchsConvolution) {
   torch::manual_seed(1);
   GridConv layer(3, 5);
   const auto x = torch::randn({7, 4 * 3});
-  const auto expected = as_places(torch::conv2d(as_picture(x), layer->conv->weight.flip({2, 3}),
+  const auto expected = as_places(torch::conv2d(as_image(x), layer->conv->weight.flip({2, 3}),
                                                 layer->conv->bias, /*stride=*/1, 1));
   EXPECT_TRUE(torch::allclose(layer(x), expected, 1e-5, 1e-6));
 }

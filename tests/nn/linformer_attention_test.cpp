@@ -39,8 +39,8 @@ TEST(LinformerAttention, IsTheFormula) {
   LinformerAttention layer(small_linformer());
   const auto x = torch::randn({2, 7, 12});
   const auto parts = layer->qkv(x).view({2, 7, 3, 3, 4}).permute({2, 0, 3, 1, 4});  // 3 B H T D
-  const auto keys = layer->shorten_keys->weight.matmul(parts[1]);                   // (B, H, K, D)
-  const auto values = layer->shorten_values->weight.matmul(parts[2]);
+  const auto keys = layer->key_proj->weight.matmul(parts[1]);                       // (B, H, K, D)
+  const auto values = layer->value_proj->weight.matmul(parts[2]);
   const auto weights = (parts[0].matmul(keys.transpose(-2, -1)) / 2).softmax(-1);  // (B, H, T, K)
   const auto expected = layer->proj(weights.matmul(values).transpose(1, 2).reshape({2, 7, 12}));
   EXPECT_TRUE(torch::allclose(layer(x), expected, 1e-5, 1e-6));
@@ -55,8 +55,8 @@ TEST(LinformerAttention, IsExactIfItKeepsEveryToken) {
   const torch::NoGradGuard no_grad;
   layer->qkv = exact->qkv;
   layer->proj = exact->proj;
-  layer->shorten_keys->weight.copy_(torch::eye(7));
-  layer->shorten_values->weight.copy_(torch::eye(7));
+  layer->key_proj->weight.copy_(torch::eye(7));
+  layer->value_proj->weight.copy_(torch::eye(7));
   const auto x = torch::randn({2, 7, 12});
   EXPECT_TRUE(torch::allclose(layer(x), exact(x), 1e-5, 1e-6));
 }
@@ -78,7 +78,7 @@ TEST(LinformerAttention, GradientMatchesDifferences) {
   EXPECT_TRUE(
       test::gradients_match([&](const auto& x) { return layer(x); }, torch::randn({2, 7, 12})));
   const auto x = torch::randn({2, 7, 12}, torch::kDouble);
-  for (auto* weight : {&layer->shorten_keys->weight, &layer->shorten_values->weight}) {
+  for (auto* weight : {&layer->key_proj->weight, &layer->value_proj->weight}) {
     const auto of_weight = [&](const auto& w) {
       *weight = w;
       return layer(x);
@@ -97,7 +97,8 @@ TEST(LinformerAttention, RefusesWhatItCannotDo) {
                              "linformer: length 8 is not between 1 and the 7 tokens"));
   EXPECT_TRUE(test::contains(refusal([](auto& c) { c.tokens = 0; }), "tokens must be known"));
   EXPECT_TRUE(test::contains(refusal([](auto& c) { c.attention.causal = true; }), "all tokens"));
-  EXPECT_TRUE(test::contains(refusal([](auto& c) { c.attention.relative = 2; }), "relative"));
+  EXPECT_TRUE(
+      test::contains(refusal([](auto& c) { c.attention.max_relative_distance = 2; }), "relative"));
   LinformerAttention layer(small_linformer());
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                layer(torch::randn({2, 6, 12}));

@@ -23,7 +23,7 @@ std::map<std::string, ParameterInfo> by_name(const torch::nn::Module& model,
 /// mislead whoever reads them.
 struct TwoStages : torch::nn::Module {
   TwoStages() {
-    const EncoderBlockConfig block{.dim = 8, .heads = 2, .hidden = 16, .relative = 3};
+    const EncoderBlockConfig block{.dim = 8, .heads = 2, .hidden = 16, .max_relative_distance = 3};
     register_parameter("weight", torch::zeros({4, 8}));
     stem = register_module("stem_token", torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 8, 4)));
     first = register_module("stage_bias", encoder_blocks(block, 1));

@@ -147,7 +147,8 @@ TEST(PerformerAttention, RefusesWhatItCannotDo) {
   EXPECT_TRUE(test::contains(refusal([](auto& c) { c.features = 0; }), "performer: features 0"));
   EXPECT_TRUE(test::contains(refusal([](auto& c) { c.attention.attention_dropout = 0.1; }),
                              "performer: attention_dropout 0.1"));
-  EXPECT_TRUE(test::contains(refusal([](auto& c) { c.attention.relative = 2; }), "relative"));
+  EXPECT_TRUE(
+      test::contains(refusal([](auto& c) { c.attention.max_relative_distance = 2; }), "relative"));
   EXPECT_TRUE(test::contains(refusal([](auto& c) { c.attention.heads = 5; }), "multiple of heads"));
   PerformerAttention layer(PerformerAttentionConfig{.attention = {.dim = 12, .heads = 3}});
   EXPECT_TRUE(test::contains(test::error_of([&] {

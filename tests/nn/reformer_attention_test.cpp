@@ -143,7 +143,8 @@ TEST(ReformerAttention, RefusesWhatItCannotDo) {
   EXPECT_TRUE(test::contains(refusal([](auto& c) { c.tokens = 0; }), "tokens must be known"));
   EXPECT_TRUE(
       test::contains(refusal([](auto& c) { c.attention.causal = true; }), "cannot be causal"));
-  EXPECT_TRUE(test::contains(refusal([](auto& c) { c.attention.relative = 2; }), "relative"));
+  EXPECT_TRUE(
+      test::contains(refusal([](auto& c) { c.attention.max_relative_distance = 2; }), "relative"));
   ReformerAttention layer(small_reformer());
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                layer(torch::randn({13, 8}));

@@ -42,12 +42,12 @@ int64_t slots_of(const AttentionPattern& pattern, int64_t tokens) {
 
 TEST(BlockStep, OfSoftmaxAttentionEqualsTheForwardPass) {
   torch::manual_seed(1);
-  for (const auto norm : {NormPlace::Pre, NormPlace::Post})
+  for (const auto norm : {NormPosition::Pre, NormPosition::Post})
     for (const int64_t relative : {0, 3, 9})
       for (const int64_t grid : {0, 10}) {  // unknown and known length
         auto config = causal_block();
         config.norm = norm;
-        config.relative = relative;
+        config.max_relative_distance = relative;
         config.grid = sequence_grid(grid);
         EncoderBlockImpl block(config);
         EXPECT_LT(step_error(block, 10, 12), kTolerance) << relative << " " << grid;
@@ -73,8 +73,9 @@ TEST(BlockStep, OfSparseAttentionEqualsTheForwardPass) {
   const AttentionPattern local{.kind = PatternKind::Local, .stride = 5};
   for (const auto kind : {PatternKind::Dense, PatternKind::Local, PatternKind::Strided,
                           PatternKind::Fixed, PatternKind::Longformer})
-    for (const auto half : {PatternHalf::Both, PatternHalf::First, PatternHalf::Second}) {
-      const AttentionPattern pattern{.kind = kind, .stride = 7, .summary = 2, .half = half};
+    for (const auto factor : {PatternFactor::Both, PatternFactor::First, PatternFactor::Second}) {
+      const AttentionPattern pattern{
+          .kind = kind, .stride = 7, .summary_tokens = 2, .factor = factor};
       SparseBlockImpl alike(sparse_block({pattern, pattern}, 40));
       EXPECT_LT(step_error(alike, 40, 12), kTolerance);
       SparseBlockImpl mixed(sparse_block({local, pattern}, 40));
@@ -106,9 +107,9 @@ TEST(BlockStep, IsRefusedWhereATokenSeesLaterOnes) {
   config.grid = sequence_grid(8);
   EXPECT_TRUE(test::contains(message_of(EncoderBlockImpl(config)),
                              "choose attention.kind softmax or performer"));
-  const AttentionPattern both_ways{.kind = PatternKind::Local, .causal = false};
-  EXPECT_TRUE(
-      test::contains(message_of(SparseBlockImpl(sparse_block({both_ways}, 8))), "is not causal"));
+  const AttentionPattern bidirectional{.kind = PatternKind::Local, .causal = false};
+  EXPECT_TRUE(test::contains(message_of(SparseBlockImpl(sparse_block({bidirectional}, 8))),
+                             "is not causal"));
   EXPECT_TRUE(test::contains(message_of(SparseBlockImpl(sparse_block({{}}, 0))),
                              "the number of tokens must be known, got 0"));
 }
@@ -116,7 +117,8 @@ TEST(BlockStep, IsRefusedWhereATokenSeesLaterOnes) {
 TEST(KvSlotPlan, KeepsOnlyTheKeysThatThePatternStillNeeds) {
   EXPECT_EQ(slots_of({.kind = PatternKind::Dense}, 100), 100);
   EXPECT_EQ(slots_of({.kind = PatternKind::Local, .stride = 10}, 100), 11);
-  EXPECT_EQ(slots_of({.kind = PatternKind::Fixed, .stride = 10, .summary = 2}, 100), 2 * 9 + 10);
+  EXPECT_EQ(slots_of({.kind = PatternKind::Fixed, .stride = 10, .summary_tokens = 2}, 100),
+            2 * 9 + 10);
 }
 
 TEST(KvSlotPlan, IsSharedByLayersOfTheSamePattern) {

@@ -23,21 +23,21 @@ TEST(GroupedCrossEntropy, EqualsTorchsForwardAndBackward) {
   torch::manual_seed(1);
   for (const int64_t rows : {1, 7, 500}) {
     for (const double smoothing : {0.0, 0.1}) {
-      auto scores = (3 * torch::randn({rows, kWidth})).requires_grad_(true);
+      auto logits = (3 * torch::randn({rows, kWidth})).requires_grad_(true);
       const auto targets = random_choices(rows);
-      const auto ours = grouped_cross_entropy(scores, targets, kGroups, smoothing);
-      const auto theirs = grouped_cross_entropy_reference(scores, targets, kGroups, smoothing);
+      const auto ours = grouped_cross_entropy(logits, targets, kGroups, smoothing);
+      const auto theirs = grouped_cross_entropy_reference(logits, targets, kGroups, smoothing);
       EXPECT_TRUE(torch::allclose(ours, theirs, 1e-5, 1e-6)) << rows << ' ' << smoothing;
-      const auto a = torch::autograd::grad({2 * ours}, {scores})[0];
-      const auto b = torch::autograd::grad({2 * theirs}, {scores})[0];
+      const auto a = torch::autograd::grad({2 * ours}, {logits})[0];
+      const auto b = torch::autograd::grad({2 * theirs}, {logits})[0];
       EXPECT_TRUE(torch::allclose(a, b, 1e-4, 1e-7)) << rows << ' ' << smoothing;
     }
   }
 }
 
 TEST(GroupedCrossEntropy, StaysFiniteForGreatScores) {
-  const auto scores = torch::full({2, kWidth}, 1e4).requires_grad_(true);
-  const auto loss = grouped_cross_entropy(scores, torch::zeros({2, 3}, torch::kLong), kGroups);
+  const auto logits = torch::full({2, kWidth}, 1e4).requires_grad_(true);
+  const auto loss = grouped_cross_entropy(logits, torch::zeros({2, 3}, torch::kLong), kGroups);
   EXPECT_NEAR(loss.item<double>(), (std::log(2) + std::log(10) + std::log(5)) / 3, 1e-5);
 }
 
@@ -50,12 +50,12 @@ TEST(GroupedCrossEntropy, GradientsEqualDifferences) {
 }
 
 TEST(GroupedCrossEntropy, RefusesShapesAndTargetsThatDoNotFit) {
-  const auto message = [](const torch::Tensor& scores, const torch::Tensor& targets) {
-    return test::error_of([&] { grouped_cross_entropy(scores, targets, kGroups); });
+  const auto message = [](const torch::Tensor& logits, const torch::Tensor& targets) {
+    return test::error_of([&] { grouped_cross_entropy(logits, targets, kGroups); });
   };
   const auto zeros = torch::zeros({4, 3}, torch::kLong);
   EXPECT_TRUE(test::contains(message(torch::randn({4, 16}), zeros),
-                             "scores 4x16 and targets 4x3 do not fit groups of 2, 10, 5"));
+                             "logits 4x16 and targets 4x3 do not fit groups of 2, 10, 5"));
   EXPECT_TRUE(test::contains(message(torch::randn({4, kWidth}), zeros.to(torch::kInt)), "int64"));
   EXPECT_TRUE(test::contains(message(torch::randn({4, kWidth}), zeros + 2),
                              "target 2 is not one of 2 choices"));

@@ -14,7 +14,7 @@ TEST(NearlyOrthogonal, BendsSingularValuesAndKeepsTheirDirections) {
     auto bent = s / s.norm();
     for (int turn = 0; turn < 5; ++turn)
       bent = 3.4445 * bent - 4.7750 * bent.pow(3) + 2.0315 * bent.pow(5);
-    const auto result = nearly_orthogonal(matrix);
+    const auto result = newton_schulz_orthogonalize(matrix);
     EXPECT_TRUE(torch::allclose(result, u.mm(bent.diag()).mm(vt), 1e-6, 1e-6));
     const auto values = torch::linalg_svdvals(result);
     EXPECT_LT(values.max().item<double>(), 1.25);
@@ -23,12 +23,12 @@ TEST(NearlyOrthogonal, BendsSingularValuesAndKeepsTheirDirections) {
 }
 
 TEST(NearlyOrthogonal, TakesNothingForNothing) {
-  EXPECT_EQ(nearly_orthogonal(torch::zeros({3, 4})).abs().max().item<double>(), 0);
+  EXPECT_EQ(newton_schulz_orthogonalize(torch::zeros({3, 4})).abs().max().item<double>(), 0);
 }
 
 TEST(NearlyOrthogonal, RefusesWhatIsNoMatrix) {
   EXPECT_TRUE(test::contains(test::error_of([] {
-                               nearly_orthogonal(torch::zeros({2, 3, 4}));
+                               newton_schulz_orthogonalize(torch::zeros({2, 3, 4}));
                              }),
                              "2x3x4"));
 }

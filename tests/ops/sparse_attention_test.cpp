@@ -15,22 +15,22 @@ namespace {
 std::vector<AttentionPattern> all_patterns() {
   std::vector<AttentionPattern> patterns;
   for (const auto& [name, kind] : pattern_kind_names())
-    for (const auto& [half_name, half] : pattern_half_names())
+    for (const auto& [factor_name, factor] : pattern_factor_names())
       for (const bool causal : {true, false})
         for (const int64_t stride : {3, 16, 50})
           patterns.push_back({.kind = kind,
                               .stride = stride,
-                              .summary = stride / 3,
+                              .summary_tokens = stride / 3,
                               .offset = stride % 2,
                               .globals = 5,
-                              .half = half,
+                              .factor = factor,
                               .causal = causal});
   return patterns;
 }
 
 std::string text_of(const AttentionPattern& p) {
-  return fmt::format("kind {} half {} stride {} causal {}", static_cast<int>(p.kind),
-                     static_cast<int>(p.half), p.stride, p.causal);
+  return fmt::format("kind {} factor {} stride {} causal {}", static_cast<int>(p.kind),
+                     static_cast<int>(p.factor), p.stride, p.causal);
 }
 
 struct Inputs {
@@ -71,8 +71,8 @@ TEST(AttentionPlan, HoldsEveryAllowedPairOnce) {
         for (const auto& group : pass)
           for (const auto& tile : group.tiles)
             for (int64_t r = 0; r < group.queries.count; ++r) {
-              const int64_t low = tile.whole ? 0 : tile.low[r];
-              const int64_t high = tile.whole ? tile.keys.count : tile.high[r];
+              const int64_t low = tile.dense ? 0 : tile.key_begin[r];
+              const int64_t high = tile.dense ? tile.keys.count : tile.key_end[r];
               for (int64_t k = low; k < high; ++k) ++times[group.queries[r] * n + tile.keys[k]];
             }
       EXPECT_EQ(plan->pairs, std::accumulate(times.begin(), times.end(), int64_t{0}));
@@ -149,7 +149,7 @@ TEST(SparseAttention, DropsTheShareOfWeightsThatWasAsked) {
 TEST(SparseAttention, TakesViewsAndDoesNotDependOnTheThreads) {
   torch::manual_seed(1);
   const auto packed = torch::randn({1, 90, 2, 24}).requires_grad_(true);
-  const AttentionPattern pattern{.kind = PatternKind::Fixed, .stride = 16, .summary = 4};
+  const AttentionPattern pattern{.kind = PatternKind::Fixed, .stride = 16, .summary_tokens = 4};
   const auto run = [&](int threads) {
     at::set_num_threads(threads);
     return sparse_attention(packed.narrow(3, 0, 8), packed.narrow(3, 8, 8), packed.narrow(3, 16, 8),

@@ -35,7 +35,7 @@ TEST(Colors, AConstantMatrixHasARange) {
   EXPECT_LT(range.low, range.high);
 }
 
-TEST(Colors, AlphaBlendsBetweenPictureAndHeat) {
+TEST(Colors, AlphaBlendsBetweenImageAndHeat) {
   const Image black(2, 2);
   const Matrix hot{1, 1, {1}};
   const auto at = [&](double alpha) {

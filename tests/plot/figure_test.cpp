@@ -151,7 +151,7 @@ TEST(Figure, NamesThePanelThatHasNothingToShow) {
   EXPECT_TRUE(test::contains(error({.title = "f", .panels = {Chart{.title = "c"}}}), "panel 'c'"));
   EXPECT_TRUE(test::contains(error({.title = "f", .panels = {HeatMap{}}}), "panel 1"));
   EXPECT_TRUE(
-      test::contains(error({.title = "f", .panels = {Picture{.title = "p"}}}), "panel 'p'"));
+      test::contains(error({.title = "f", .panels = {ImagePanel{.title = "p"}}}), "panel 'p'"));
   EXPECT_TRUE(test::contains(error({.title = "f"}), "no panels"));
 }
 
@@ -235,19 +235,19 @@ TEST(Figure, SharesOneColourBarAmongHeatMaps) {
       test::contains(test::error_of([&] { figure.render("svg"); }), "1 captions for 2 rows"));
 }
 
-TEST(Figure, ShowsPicturesWithTheirTitles) {
-  const auto figure = picture_grid("sheet", {gradient(8, 3), gradient(8, 1)}, {"first", "둘째"});
+TEST(Figure, ShowsImagesWithTheirTitles) {
+  const auto figure = image_grid("sheet", {gradient(8, 3), gradient(8, 1)}, {"first", "둘째"});
   const auto svg = figure.render("svg");
   EXPECT_EQ(count(svg, "<image"), 2u);
   EXPECT_TRUE(test::contains(svg, "둘째"));
   EXPECT_TRUE(test::contains(test::error_of([] {
-                               picture_grid("sheet", {gradient(8, 3)}, {"a", "b"});
+                               image_grid("sheet", {gradient(8, 3)}, {"a", "b"});
                              }),
                              "2 titles"));
 }
 
-TEST(Figure, RefusesAPictureTooLongToDraw) {
-  const auto figure = picture_grid("tower", std::vector<Image>(300, gradient(4, 3)), {}, 1);
+TEST(Figure, RefusesAnImageTooLongToDraw) {
+  const auto figure = image_grid("tower", std::vector<Image>(300, gradient(4, 3)), {}, 1);
   EXPECT_TRUE(test::contains(test::error_of([&] { figure.render("png"); }), "use fewer panels"));
 }
 

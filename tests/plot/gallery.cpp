@@ -110,7 +110,7 @@ Figure korean_curves() {
 
 Figure confusion_matrix() {
   Random random{3};
-  HeatMap map{.title = "Confusion matrix, 10,000 test pictures",
+  HeatMap map{.title = "Confusion matrix, 10,000 test images",
               .values = {10, 10, {}},
               .row_names = kClasses,
               .column_names = kClasses,
@@ -118,7 +118,7 @@ Figure confusion_matrix() {
               .y_label = "true class",
               .colors = ColorMap::Blues,
               .annotate = true,
-              .color_label = "pictures"};
+              .color_label = "images"};
   for (int64_t r = 0; r < 10; ++r)
     for (int64_t c = 0; c < 10; ++c)
       map.values.values.push_back(r == c ? 800 + random.below(150) : random.below(60));
@@ -136,7 +136,7 @@ Figure contact_sheet() {
   }
   titles[5] = "a_very_long_file_name_without_spaces_0001.jpeg";
   titles[8] = "비행기 {x}^2";
-  return picture_grid("Contact sheet: validation pictures", images, titles, 8);
+  return image_grid("Contact sheet: validation images", images, titles, 8);
 }
 
 Figure attention_maps() {
@@ -155,13 +155,13 @@ Figure attention_maps() {
 }
 
 Figure overlays() {
-  Figure figure{.title = "Attention rollout over the picture", .columns = 4};
+  Figure figure{.title = "Attention rollout over the image", .columns = 4};
   const auto image = sample_image(32, 11);
   const auto heat = attention(8, 2, 1);
   figure.panels = {
-      Picture{.title = "picture: frog", .image = image},
-      Picture{.title = "rollout, smooth", .image = image, .heat = heat},
-      Picture{.title = "rollout, per patch", .image = image, .heat = heat, .smooth = false},
+      ImagePanel{.title = "image: frog", .image = image},
+      ImagePanel{.title = "rollout, smooth", .image = image, .heat = heat},
+      ImagePanel{.title = "rollout, per patch", .image = image, .heat = heat, .smooth = false},
       HeatMap{.title = "rollout",
               .values = heat,
               .colors = ColorMap::Inferno,
@@ -205,7 +205,7 @@ Figure distributions() {
 
 Figure scatter() {
   Chart cost{.title = "Accuracy against cost",
-             .x = {.label = "FLOPs per picture", .log = true},
+             .x = {.label = "FLOPs per image", .log = true},
              .y = {.label = "accuracy (%)"}};
   for (int64_t k = 0; k < 3; ++k) {
     Series s{.name = std::vector<std::string>{"ViT", "Swin", "ResNet"}[k], .mark = Mark::Points};

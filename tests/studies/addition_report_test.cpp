@@ -82,7 +82,7 @@ SweepResult settings_sweep(const std::string& width_key) {
   return result;
 }
 
-TrainedAdder trained(int64_t seed, int lost, const fs::path& metrics) {
+TrainedNetwork trained(int64_t seed, int lost, const fs::path& metrics) {
   return {.seed = seed,
           .settings = {{kEmbedKey, "8"}, {kLearningRateKey, "6e-3"}},
           .answers = answers(lost),
@@ -111,7 +111,7 @@ AttentionStudy attention() {
   return study;
 }
 
-PerAdder<std::optional<SweepResult>> flipping_rates() {
+PerArchitecture<std::optional<SweepResult>> flipping_rates() {
   return {sweep(kLearningRateKey, {{"1e-4", 0.4}, {"1e-2", 0.99}}),
           sweep(kLearningRateKey, {{"0.0001", 0.8}, {"0.01", 0.9}})};
 }

@@ -169,9 +169,8 @@ TEST(SparseReport, TellsWhatIsThereAndNamesWhatIsMissing) {
   write_sparse_report(study, folder.path());
   const auto html = read_file(folder / "report.html");
   for (const auto* text :
-       {"Not run yet: sampling, orders, strides, best, pictures.",
-        "n^1.50 and its memory as n^1.00", "Dense attention was not run from n = 4000 on",
-        "dense, failed: no memory",
+       {"Not run yet: sampling, orders, strides, best, images.", "n^1.50 and its memory as n^1.00",
+        "Dense attention was not run from n = 4000 on", "dense, failed: no memory",
         "lowest on the test part is strided with 5.100 bits per dim, then local (+0.250)",
         "with recomputation the step takes 0.05 GB, below the target of 3 GB"})
     EXPECT_TRUE(test::contains(html, text));
@@ -187,7 +186,7 @@ TEST(StudySparse, MeasuresTrainsDrawsAndReports) {
   EXPECT_EQ(html.find("Not run yet"), std::string::npos);
   for (const auto* heading :
        {"The patterns", "Cost of one attention", "One training step", "Longer sequences, on paper",
-        "Patterns", "Order of the bytes", "Stride", "The long run", "Drawing pictures",
+        "Patterns", "Order of the bytes", "Stride", "The long run", "Drawing images",
         "What the long run&#39;s network makes up"})
     EXPECT_TRUE(test::contains(html, fmt::format("<h2>{}</h2>", heading)));
   EXPECT_EQ(html.find(", failed:"), std::string::npos);
@@ -197,25 +196,25 @@ TEST(StudySparse, MeasuresTrainsDrawsAndReports) {
     return fs::last_write_time(out / (part + "-smoke.json"));
   };
   // Once more: nothing is measured again but what is asked for.
-  const auto cost = written("cost"), sampling = written("sampling"), pictures = written("pictures");
+  const auto cost = written("cost"), sampling = written("sampling"), images = written("images");
   ASSERT_EQ(run_smoke(out, "--parts cost"), 0) << read_file(folder / "study.log");
   EXPECT_GT(written("cost"), cost);
   EXPECT_EQ(written("sampling"), sampling);
   EXPECT_EQ(read_file(out / "report.html").find("Not run yet"), std::string::npos);
 
-  // Another network makes other pictures.
+  // Another network makes other images.
   for (const auto& entry : fs::recursive_directory_iterator(out / "sweeps" / "sparse-best-smoke"))
     if (entry.path().filename() == "best.safetensors")
       fs::last_write_time(entry.path(), fs::file_time_type::clock::now());
   ASSERT_EQ(run_smoke(out), 0) << read_file(folder / "study.log");
-  EXPECT_GT(written("pictures"), pictures);
+  EXPECT_GT(written("images"), images);
   EXPECT_EQ(written("sampling"), sampling);
 }
 
-TEST(StudySparse, PicturesNeedTheLongRun) {
+TEST(StudySparse, ImagesNeedTheLongRun) {
   const test::TemporaryFolder folder;
-  EXPECT_NE(run_smoke(folder / "study", "--parts pictures"), 0);
-  EXPECT_TRUE(test::contains(read_file(folder / "study.log"), "--parts best,pictures makes both"));
+  EXPECT_NE(run_smoke(folder / "study", "--parts images"), 0);
+  EXPECT_TRUE(test::contains(read_file(folder / "study.log"), "--parts best,images makes both"));
 }
 
 TEST(StudySparse, UnknownPartsAreNamed) {

@@ -51,11 +51,11 @@ SweepResult result() {
 TEST(SweepTable, SpreadIsThatOfASampleWithoutFailures) {
   auto point = result().points[0];
   point.runs.push_back({.error = "failed"});
-  const auto s = spread(point, test_figure);
+  const auto s = mean_std(point, test_figure);
   EXPECT_EQ(s.count, 2);
   EXPECT_DOUBLE_EQ(s.mean, 0.75);
   EXPECT_NEAR(s.std, 0.35355339, 1e-8);
-  EXPECT_EQ(spread({}, test_loss_figure).count, 0);
+  EXPECT_EQ(mean_std({}, test_loss_figure).count, 0);
 }
 
 TEST(SweepTable, CsvHasEachRunOnceAndQuotes) {

@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "vitrine/core/settings.h"
-#include "vitrine/data/parts.h"
+#include "vitrine/data/image_splits.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
 #include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::test {
 
-/// A tiny model with random weights, saved as if it had been trained on synthetic pictures of
+/// A tiny model with random weights, saved as if it had been trained on synthetic images of
 /// 16 x 16 pixels in four classes.
 inline void save_small_checkpoint(const fs::path& path, const std::string& model,
                                   const std::vector<std::string>& overrides = {}) {
@@ -26,7 +26,7 @@ inline void save_small_checkpoint(const fs::path& path, const std::string& model
   recipe.data = resolved(recipe.data);
   torch::manual_seed(1);
   const auto built = recipe.model.build();
-  const auto data = open_part(recipe.data, 1, Part::Test);
+  const auto data = open_image_split(recipe.data, 1, Split::Test);
   save_checkpoint(path, *built,
                   {.model = recipe.model,
                    .preprocess = preprocess_of(recipe.data),

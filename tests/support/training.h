@@ -9,7 +9,7 @@
 
 namespace vitrine::test {
 
-/// A recipe that trains a small ViT on synthetic pictures in a few seconds.
+/// A recipe that trains a small ViT on synthetic images in a few seconds.
 inline std::string small_recipe() {
   return R"(name: small
 seed: 3

@@ -40,7 +40,7 @@ TEST(Classification, LabelSmoothingIsTheFormulaAndSharesAreAccepted) {
 
 TEST(DigitSum, IsTheMeanCrossEntropyOfTheThreeDigits) {
   torch::manual_seed(1);
-  const auto output = torch::randn({5, kSumScores});
+  const auto output = torch::randn({5, kSumLogits});
   const auto targets = random_targets(Task::DigitSum, output);
   double expected = 0;
   for (int64_t i = 0; i < 5; ++i)
@@ -55,7 +55,7 @@ TEST(DigitSum, IsTheMeanCrossEntropyOfTheThreeDigits) {
 }
 
 TEST(DigitSum, CountsSumsWhoseDigitsAreAllRight) {
-  auto output = torch::zeros({2, kSumScores});
+  auto output = torch::zeros({2, kSumLogits});
   const auto targets = torch::tensor({{1, 0, 7}, {0, 9, 4}}, torch::kLong);
   for (const auto place : {1, 2 + 0, 12 + 7}) output[0][place] = 1;
   for (const auto place : {0, 2 + 9, 12 + 5}) output[1][place] = 1;  // 95, not 94
@@ -63,7 +63,7 @@ TEST(DigitSum, CountsSumsWhoseDigitsAreAllRight) {
   EXPECT_EQ(objective->batch_metrics(output, targets)[0].second, 1);
   EXPECT_TRUE(test::contains(
       test::error_of([&] { test::loss_of(*objective, output.narrow(1, 0, 20), targets); }),
-      "scores 2x20 and targets 2x3 do not fit groups of 2, 10, 10"));
+      "logits 2x20 and targets 2x3 do not fit groups of 2, 10, 10"));
 }
 
 TEST(NextValue, IsTorchsMeanSquaredError) {

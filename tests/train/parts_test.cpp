@@ -12,7 +12,7 @@
 namespace vitrine {
 
 TEST(Schedule, WarmUpRisesLinearlyThenCosineFalls) {
-  const ScheduleConfig c{.kind = ScheduleKind::Cosine, .warmup_epochs = 2, .final_share = 0.1};
+  const ScheduleConfig c{.kind = ScheduleKind::Cosine, .warmup_epochs = 2, .final_lr_ratio = 0.1};
   const auto at = [&](int64_t step) { return schedule_factor(c, step, 100, 10); };
   EXPECT_DOUBLE_EQ(at(0), 0.05);
   EXPECT_DOUBLE_EQ(at(9), 0.5);
@@ -30,7 +30,7 @@ TEST(Schedule, StepDropsAndConstantStays) {
 }
 
 TEST(Schedule, OneCycleRisesThenFallsAlongHalfCosines) {
-  const ScheduleConfig c{.kind = ScheduleKind::OneCycle, .rise = 0.3, .start_share = 0.04};
+  const ScheduleConfig c{.kind = ScheduleKind::OneCycle, .rise = 0.3, .start_lr_ratio = 0.04};
   const auto at = [&](int64_t step) { return schedule_factor(c, step, 100, 10); };
   EXPECT_NEAR(at(0), 0.04, 1e-12);
   EXPECT_NEAR(at(15), 0.52, 1e-12);
@@ -86,15 +86,16 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
   const auto before = inside.detach().clone();
   const auto qkv_before = qkv.detach().clone();
   auto same = outside.detach().clone().requires_grad_(true);
-  Optimizer muon({.kind = optimizers::muon,
-                  .lr = lr,
-                  .weight_decay = decay,
-                  .momentum = momentum,
-                  .matrix_lr = matrix_lr},
-                 {{.name = "fc1", .tensor = inside, .decay = true, .matrix = true},
-                  {.name = "qkv", .tensor = qkv, .decay = true, .matrix = true, .stacked = {2, 2, 4}},
-                  {.name = "head", .tensor = outside, .decay = true},
-                  {.name = "bias", .tensor = bias}});
+  Optimizer muon(
+      {.kind = optimizers::muon,
+       .lr = lr,
+       .weight_decay = decay,
+       .momentum = momentum,
+       .matrix_lr = matrix_lr},
+      {{.name = "fc1", .tensor = inside, .decay = true, .matrix = true},
+       {.name = "qkv", .tensor = qkv, .decay = true, .matrix = true, .stacked = {2, 2, 4}},
+       {.name = "head", .tensor = outside, .decay = true},
+       {.name = "bias", .tensor = bias}});
   Optimizer adamw({.lr = lr, .weight_decay = decay},
                   {{.name = "head", .tensor = same, .decay = true}});
   EXPECT_EQ(muon.state().size(), 1 + 1 + 2 + 2);  // moments
@@ -112,10 +113,10 @@ TEST(Optimizer, MuonTakesOrthogonalStepsInBlocksAndAdamWsElsewhere) {
     const auto moved = [&](const torch::Tensor& from, const torch::Tensor& direction) {
       return from * (1 - matrix_lr / 2 * decay) - matrix_lr / 2 * direction;
     };
-    expected = moved(expected, nearly_orthogonal(ahead) * std::sqrt(3.0));
+    expected = moved(expected, newton_schulz_orthogonalize(ahead) * std::sqrt(3.0));
     std::vector<torch::Tensor> parts;
     for (const auto& part : ahead.narrow(0, 0, 8).split_with_sizes({2, 2, 4}))
-      parts.push_back(nearly_orthogonal(part));
+      parts.push_back(newton_schulz_orthogonalize(part));
     expected_qkv = moved(expected_qkv, torch::cat(parts));
   }
   EXPECT_TRUE(torch::allclose(inside, expected, 1e-5, 1e-6));
@@ -149,7 +150,7 @@ TEST(Optimizer, MuonTakesReformersTwoMatricesOneByOne) {
   muon.step(1e-3, 1);
   for (const int64_t first : {0, 8}) {
     const auto moved = (qkv - before).narrow(0, first, 8);
-    const auto expected = -0.1 * nearly_orthogonal(gradient.narrow(0, first, 8));
+    const auto expected = -0.1 * newton_schulz_orthogonalize(gradient.narrow(0, first, 8));
     EXPECT_TRUE(torch::allclose(moved, expected, 1e-4, 1e-5));
   }
 }

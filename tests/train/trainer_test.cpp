@@ -221,7 +221,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatAdds) {
   EXPECT_EQ(again.code, 1);
   EXPECT_TRUE(test::contains(again.err, "holds a run already"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
-                             "does not take pictures"));
+                             "does not take images"));
   const auto sum = test::run_command({"predict", "-m", run.string(), "1+2", "57+68", "--json"});
   EXPECT_EQ(sum.code, 0) << sum.err;
   EXPECT_TRUE(test::contains(sum.out, "{\"input\":\"57+68\",\"sum\":"));
@@ -252,7 +252,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
   EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
-                             "does not take pictures; choose a network that names pictures"));
+                             "does not take images; choose a network that names images"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "1+2"}).err,
                              "does not add; choose a network that does"));
 }

@@ -59,9 +59,9 @@ TEST(LoadWeights, PartiallyTakesWhatFitsAndAccountsForTheRest) {
   const auto account = load_weights(*into, file, "a file", {.partial = true});
   EXPECT_TRUE(weight(*into, "cls_token").equal(weight(*from, "cls_token")));
   EXPECT_TRUE(weight(*into, "head.weight").equal(head));
-  EXPECT_EQ(account.count(Fate::Missing), 12);  // the second block
-  EXPECT_EQ(account.count(Fate::Skipped), 3);   // the head and the unknown one
-  EXPECT_EQ(account.count(Fate::Loaded), std::ssize(file.tensors) - 3);
+  EXPECT_EQ(account.count(LoadStatus::Missing), 12);  // the second block
+  EXPECT_EQ(account.count(LoadStatus::Skipped), 3);   // the head and the unknown one
+  EXPECT_EQ(account.count(LoadStatus::Loaded), std::ssize(file.tensors) - 3);
   EXPECT_TRUE(test::contains(account.lines(), "(is 5x16, the model's is 3x16)"));
 }
 
@@ -69,12 +69,12 @@ TEST(LoadWeights, LeavesANewHeadAlone) {
   const auto from = small_vit(), same = small_vit(), other = small_vit({"classes=3"});
   const auto file = file_of(*from);
   const auto head = weight(*same, "head.weight").clone();
-  EXPECT_EQ(load_weights(*same, file, "a file", {.skip = {"head."}}).count(Fate::Skipped), 2);
+  EXPECT_EQ(load_weights(*same, file, "a file", {.skip = {"head."}}).count(LoadStatus::Skipped), 2);
   EXPECT_TRUE(weight(*same, "head.weight").equal(head));
   EXPECT_TRUE(weight(*same, "cls_token").equal(weight(*from, "cls_token")));
   const LoadPolicy if_other{.skip_unfitting = {"head."}};
-  EXPECT_EQ(load_weights(*other, file, "a file", if_other).count(Fate::Skipped), 2);
-  EXPECT_EQ(load_weights(*same, file, "a file", if_other).count(Fate::Skipped), 0);
+  EXPECT_EQ(load_weights(*other, file, "a file", if_other).count(LoadStatus::Skipped), 2);
+  EXPECT_EQ(load_weights(*same, file, "a file", if_other).count(LoadStatus::Skipped), 0);
   EXPECT_TRUE(weight(*same, "head.weight").equal(weight(*from, "head.weight")));
 }
 
@@ -94,7 +94,7 @@ TEST(LoadWeights, ResizesPositionsOnRequestOnly) {
   EXPECT_TRUE(test::contains(test::error_of([&] { load_weights(*into, file, "a file"); }),
                              "is 1x17x16, the model's is 1x37x16"));
   const auto account = load_weights(*into, file, "a file", {.positions = PositionResize::Bicubic});
-  EXPECT_EQ(account.count(Fate::Resized), 1);
+  EXPECT_EQ(account.count(LoadStatus::Resized), 1);
   EXPECT_TRUE(into->position_table().equal(
       resized_positions(from->position_table(), 1, 6, 6, PositionResize::Bicubic)));
 }

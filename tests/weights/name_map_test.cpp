@@ -98,7 +98,7 @@ TEST(NameMap, FindsThePrefixAndDropsLeadingDimensions) {
   EXPECT_TRUE(recognises(map, file));
   const MappedFile mapped(map, file, "a file");
   EXPECT_TRUE(is_same_as_ours(mapped.converted(kOurWeights)));
-  EXPECT_EQ(mapped.account().count(Fate::Skipped), 1);
+  EXPECT_EQ(mapped.account().count(LoadStatus::Skipped), 1);
   // One of theirs became two of ours.
   EXPECT_EQ(mapped.account().notes.size(), file.tensors.size() + 1);
   file.tensors.erase(file.tensors.begin());

@@ -100,8 +100,9 @@ TEST_F(OpenAiSparse, PrefersTheAveragesAndPassesOverTheTrainingState) {
   const auto both = import_weights(folder / "changed.npz", kPattern);
   EXPECT_TRUE(tells_as_expected(*both.checkpoint.model));
   const auto tensors = std::ssize(plain);
-  EXPECT_EQ(both.account.count(Fate::Loaded) + both.account.count(Fate::Converted), tensors);
-  EXPECT_EQ(both.account.count(Fate::Skipped), 3 * tensors + 2);
+  EXPECT_EQ(both.account.count(LoadStatus::Loaded) + both.account.count(LoadStatus::Converted),
+            tensors);
+  EXPECT_EQ(both.account.count(LoadStatus::Skipped), 3 * tensors + 2);
 }
 
 TEST_F(OpenAiSparse, NamesWhatIsMissing) {

@@ -67,7 +67,8 @@ TEST_P(VitNames, RoundTripIsExact) {
 TEST_P(VitNames, AccountsForEveryTensor) {
   const auto account = imported().account;
   EXPECT_EQ(std::ssize(account.notes), std::ssize(file.tensors));
-  EXPECT_EQ(account.count(Fate::Loaded) + account.count(Fate::Converted), std::ssize(file.tensors));
+  EXPECT_EQ(account.count(LoadStatus::Loaded) + account.count(LoadStatus::Converted),
+            std::ssize(file.tensors));
   for (const auto& [name, value] : file.tensors)
     EXPECT_TRUE(test::contains(account.lines(), "  " + name));
   EXPECT_TRUE(test::contains(account.summary(), fmt::format("{} tensors: ", file.tensors.size())));
@@ -85,7 +86,7 @@ TEST_P(VitNames, PreprocessAndClassesComeAlong) {
 
 TEST_P(VitNames, AnotherImageInterpolatesThePositions) {
   const auto larger = imported({"image=32"});
-  EXPECT_EQ(larger.account.count(Fate::Resized), 1);
+  EXPECT_EQ(larger.account.count(LoadStatus::Resized), 1);
   EXPECT_TRUE(test::contains(larger.account.lines(), "1x17x64 -> 1x65x64, bicubic"));
   EXPECT_EQ(larger.checkpoint.info.preprocess->image, 32);
   EXPECT_EQ(larger.checkpoint.model->position_table().size(1), 65);

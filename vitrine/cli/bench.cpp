@@ -48,7 +48,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   const auto shape = model->image_shape();
   const double examples = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
   const double gflops = 1e-9 * examples * (training ? kTrainFlops : kInferFlops) *
-                        static_cast<double>(summarise(choice).multiply_adds);
+                        static_cast<double>(summarize(choice).multiply_adds);
   if (o.json) {
     s.out << nlohmann::ordered_json{{"bench", training ? "train" : "infer"},
                                     {"model", o.model},
@@ -61,7 +61,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
                                     {"examples_per_second", examples},
                                     {"gflops", gflops},
                                     {"sgemm_gflops", peak},
-                                    {"share_of_sgemm", gflops / peak},
+                                    {"fraction_of_sgemm", gflops / peak},
                                     {"recompute", o.recompute},
                                     {"peak_bytes", peak_bytes.value_or(0)}}
                  .dump()
@@ -89,10 +89,10 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
                    std::shared_ptr<BenchOptions> o) {
   auto* sub = app.add_subcommand(name, help);
   sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
-  sub->add_option("--batch", o->batch, "pictures per step")
+  sub->add_option("--batch", o->batch, "images per step")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  sub->add_option("--image", o->image, "side of the picture; 0 = the model's own")
+  sub->add_option("--image", o->image, "side of the image; 0 = the model's own")
       ->capture_default_str();
   sub->add_option("--seconds", o->seconds, "how long to measure")->capture_default_str();
   sub->add_option("--device", o->device, "cpu or cuda")->capture_default_str();

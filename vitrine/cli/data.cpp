@@ -11,7 +11,7 @@
 #include "vitrine/core/progress.h"
 #include "vitrine/core/random.h"
 #include "vitrine/core/settings.h"
-#include "vitrine/data/parts.h"
+#include "vitrine/data/image_splits.h"
 #include "vitrine/data/registry.h"
 #include "vitrine/plot/figure.h"
 
@@ -93,7 +93,7 @@ int run_fetch(const DataOptions& o, Streams streams) {
   return 0;
 }
 
-constexpr std::array kParts = {Part::Train, Part::Validation, Part::Test};
+constexpr std::array kSplits = {Split::Train, Split::Validation, Split::Test};
 
 std::vector<int64_t> count_classes(const Dataset& data) {
   std::vector<int64_t> counts(data.classes().size());
@@ -101,7 +101,7 @@ std::vector<int64_t> count_classes(const Dataset& data) {
   return counts;
 }
 
-/// What only a look at every picture can tell.
+/// What only a look at every image can tell.
 struct Measured {
   int64_t channels = 0, narrowest = 0, widest = 0, lowest = 0, highest = 0;
   std::vector<double> mean, std;  // per channel, of values from 0 to 1
@@ -110,7 +110,7 @@ struct Measured {
 Measured measure(const Dataset& data, const std::string& label) {
   Measured m;
   std::vector<std::array<int64_t, 256>> histograms;
-  Progress progress(label, data.size(), "pictures");
+  Progress progress(label, data.size(), "images");
   Image image;
   for (int64_t i = 0; i < data.size(); ++i) {
     data.read(i, image);
@@ -138,7 +138,8 @@ Measured measure(const Dataset& data, const std::string& label) {
   return m;
 }
 
-void print_info(const DataOptions& o, const Parts& parts, const Measured& m, std::ostream& out) {
+void print_info(const DataOptions& o, const ImageSplits& splits, const Measured& m,
+                std::ostream& out) {
   const auto range = [](int64_t low, int64_t high) {
     return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
   };
@@ -151,21 +152,21 @@ void print_info(const DataOptions& o, const Parts& parts, const Measured& m, std
   const auto row = [&](const std::string& name, int64_t train, int64_t validation, int64_t test) {
     out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", name, train, validation, test);
   };
-  const auto train = count_classes(*parts.train), validation = count_classes(*parts.validation),
-             test = count_classes(*parts.test);
+  const auto train = count_classes(*splits.train), validation = count_classes(*splits.validation),
+             test = count_classes(*splits.test);
   for (size_t k = 0; k < train.size(); ++k)
-    row(parts.train->classes()[k], train[k], validation[k], test[k]);
-  row("all", parts.train->size(), parts.validation->size(), parts.test->size());
+    row(splits.train->classes()[k], train[k], validation[k], test[k]);
+  row("all", splits.train->size(), splits.validation->size(), splits.test->size());
 }
 
-json info_json(const DataOptions& o, const Parts& parts, const Measured& m) {
-  json splits;
-  for (const auto part : kParts)
-    splits[part_name(part)] = {{"pictures", parts.get(part)->size()},
-                               {"per_class", count_classes(*parts.get(part))}};
+json info_json(const DataOptions& o, const ImageSplits& splits, const Measured& m) {
+  json per_split;
+  for (const auto split : kSplits)
+    per_split[split_name(split)] = {{"images", splits.get(split)->size()},
+                                    {"per_class", count_classes(*splits.get(split))}};
   return {{"name", o.name},
-          {"classes", parts.train->classes()},
-          {"splits", splits},
+          {"classes", splits.train->classes()},
+          {"splits", per_split},
           {"channels", m.channels},
           {"width", {m.narrowest, m.widest}},
           {"height", {m.lowest, m.highest}},
@@ -174,12 +175,12 @@ json info_json(const DataOptions& o, const Parts& parts, const Measured& m) {
 }
 
 int run_info(const DataOptions& o, Streams streams) {
-  const auto parts = open_parts(config_of(o), o.seed);
-  const auto measured = measure(*parts.train, o.name);
+  const auto splits = open_image_splits(config_of(o), o.seed);
+  const auto measured = measure(*splits.train, o.name);
   if (o.json)
-    streams.out << info_json(o, parts, measured).dump() << '\n';
+    streams.out << info_json(o, splits, measured).dump() << '\n';
   else
-    print_info(o, parts, measured, streams.out);
+    print_info(o, splits, measured, streams.out);
   return 0;
 }
 
@@ -197,24 +198,24 @@ constexpr int64_t kLargestShown = 192;  // pixels of the short side
 int run_show(const DataOptions& o, Streams streams) {
   plot::check_figure_file(o.out);
   check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
-  const auto part = part_of_name(o.split);
-  const auto data = open_part(config_of(o), o.seed, part);
-  std::vector<Image> pictures;
+  const auto split = split_of_name(o.split);
+  const auto data = open_image_split(config_of(o), o.seed, split);
+  std::vector<Image> images;
   std::vector<std::string> titles;
   for (const auto index : choose(*data, o.count, o.seed)) {
     auto example = data->get(index);
     auto& image = example.image;
     if (std::min(image.width, image.height) > kLargestShown)
       image = resize_short_side(image, kLargestShown, Interpolation::Bilinear);
-    pictures.push_back(std::move(image));
+    images.push_back(std::move(image));
     titles.push_back(data->classes().at(example.label));
   }
-  const auto title = fmt::format("{}: {} of {} {} pictures", o.name, pictures.size(), data->size(),
-                                 part_name(part));
-  plot::picture_grid(title, pictures, titles).save(o.out);
+  const auto title =
+      fmt::format("{}: {} of {} {} images", o.name, images.size(), data->size(), split_name(split));
+  plot::image_grid(title, images, titles).save(o.out);
   streams.err << fmt::format("data show: wrote {}\n", o.out);
   if (o.json)
-    streams.out << json{{"name", o.name}, {"file", o.out}, {"pictures", pictures.size()}}.dump()
+    streams.out << json{{"name", o.name}, {"file", o.out}, {"images", images.size()}}.dump()
                 << '\n';
   return 0;
 }
@@ -228,7 +229,7 @@ std::string file_word(std::string name) {
 
 int run_export(const DataOptions& o, Streams streams) {
   check(o.count >= 1, "data export: -n {} is not positive", o.count);
-  const auto data = open_part(config_of(o), o.seed, part_of_name(o.split));
+  const auto data = open_image_split(config_of(o), o.seed, split_of_name(o.split));
   make_folder(o.out);
   int64_t number = 0;
   for (const auto index : choose(*data, o.count, o.seed)) {
@@ -263,18 +264,18 @@ Command data_command() {
         auto* fetch = add("fetch", "bring a data set's files here and verify them", run_fetch);
         bind_common(*fetch, *o);
         fetch->add_option("--from", o->from, "an archive or folder instead of the network");
-        auto* info = add("info", "splits, pictures per class, sizes, mean and std", run_info);
+        auto* info = add("info", "splits, images per class, sizes, mean and std", run_info);
         bind_common(*info, *o);
-        auto* show = add("show", "write a sheet of labelled pictures", run_show);
+        auto* show = add("show", "write a sheet of labelled images", run_show);
         bind_common(*show, *o);
         show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        show->add_option("-n,--count", o->count, "pictures")->capture_default_str();
+        show->add_option("-n,--count", o->count, "images")->capture_default_str();
         show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
-        auto* export_ = add("export", "write single pictures as PNG files", run_export);
+        auto* export_ = add("export", "write single images as PNG files", run_export);
         bind_common(*export_, *o);
         export_->add_option("--split", o->split, "train, validation or test")
             ->capture_default_str();
-        export_->add_option("-n,--count", o->count, "pictures")->capture_default_str();
+        export_->add_option("-n,--count", o->count, "images")->capture_default_str();
         export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")->required();
         for (auto* sub : {info, show, export_})
           sub->add_option("--seed", o->seed, "decides the split and the choice")

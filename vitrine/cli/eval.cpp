@@ -48,18 +48,19 @@ Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
 }
 
 /// The images of one split, prepared as the checkpoint says.
-Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Part part) {
+Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Split split) {
   const auto seed = static_cast<uint64_t>(recipe.seed);
-  const auto data = open_part(recipe.data, seed, part);
+  const auto data = open_image_split(recipe.data, seed, split);
   Splits splits;
   splits.classes = data->classes();
-  splits.get(part) = std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
+  splits.get(split) =
+      std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
   return splits;
 }
 
-/// The data with at least the split `part`.
-Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Part part) {
-  auto splits = task == Task::Classes ? open_images(recipe, info, part)
+/// The data with at least the split `split`.
+Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
+  auto splits = task == Task::Classes ? open_images(recipe, info, split)
                                       : open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
         recipe.data.dataset.name());
@@ -82,12 +83,12 @@ std::string table_of(const Metrics& values, const std::vector<Metric>& metrics) 
 
 int run_eval(const EvalOptions& o, Streams streams) {
   set_up_runtime(o.threads);
-  const auto part = part_of_name(o.split);
+  const auto split = split_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
-  auto splits = open_splits(recipe, info, model->task(), part);
-  const auto& batches = *splits.get(part);
+  auto splits = open_splits(recipe, info, model->task(), split);
+  const auto& batches = *splits.get(split);
   const auto objective = make_objective(splits, /*label_smoothing=*/0);
   const auto report = objective->make_report();
   model->to(device);
@@ -100,7 +101,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
   if (o.json) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
-                         {"split", part_name(part)},
+                         {"split", split_name(split)},
                          {"examples", evaluation.examples}};
     json.update(metrics_json(evaluation.metrics));
     if (report) json.update(report->json());
@@ -108,7 +109,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
     return 0;
   }
   streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, evaluation.examples,
-                             part_name(part), recipe.data.dataset.name(),
+                             split_name(split), recipe.data.dataset.name(),
                              table_of(evaluation.metrics, objective->metrics()));
   if (report) streams.out << '\n' << report->text();
   return 0;

@@ -12,30 +12,30 @@ namespace {
 struct PatternOptions {
   AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 32};
   int64_t tokens = 1024;
-  bool both_ways = false;
+  bool bidirectional = false;
   std::string out = "pattern.png";
 };
 
 void bind_pattern(CLI::App& app, PatternOptions& o) {
   app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed, longformer")
       ->transform(CLI::CheckedTransformer(pattern_kind_names()));
-  app.add_option("--half", o.pattern.half, "first, second or both")
-      ->transform(CLI::CheckedTransformer(pattern_half_names()));
+  app.add_option("--factor", o.pattern.factor, "first, second or both")
+      ->transform(CLI::CheckedTransformer(pattern_factor_names()));
   app.add_option("-n,--n", o.tokens, "tokens")->capture_default_str();
   app.add_option("--stride", o.pattern.stride, "window, stride or block")->capture_default_str();
-  app.add_option("--summary", o.pattern.summary, "fixed: c")->capture_default_str();
+  app.add_option("--summary-tokens", o.pattern.summary_tokens, "fixed: c")->capture_default_str();
   app.add_option("--globals", o.pattern.globals, "longformer: tokens that see all")
       ->capture_default_str();
-  app.add_flag("--both-ways", o.both_ways, "tokens see later ones too");
+  app.add_flag("--bidirectional", o.bidirectional, "tokens see later ones too");
   app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
 }
 
 int run_pattern(PatternOptions o, Streams s) {
   plot::check_figure_file(o.out);
-  o.pattern.causal = !o.both_ways;
+  o.pattern.causal = !o.bidirectional;
   pattern_figure(o.pattern, o.tokens).save(o.out);
   s.out << fmt::format("{:.2f} % of the pairs that dense attention has\n{}\n",
-                       100 * pattern_share(o.pattern, o.tokens), o.out);
+                       100 * pattern_density(o.pattern, o.tokens), o.out);
   return 0;
 }
 

@@ -38,7 +38,7 @@ std::vector<Listed> list(const ModelsOptions& o) {
     for (const auto& [other, its] : models())
       if (its.alias_of == name) model.aliases.push_back(other);
     if (!matches(model, o.filter)) continue;
-    model.summary = summarise(ModelChoice(name));
+    model.summary = summarize(ModelChoice(name));
     result.push_back(std::move(model));
   }
   return result;
@@ -50,7 +50,7 @@ std::string short_number(double value, double unit) {
                               : fmt::format("{:.2g}", value / unit);
 }
 
-/// The side of the model's pictures, or nothing if it does not take pictures.
+/// The side of the model's images, or nothing if it does not take images.
 std::optional<int64_t> image_of(const ModelSummary& summary) {
   if (summary.input.size() != 4) return std::nullopt;
   return summary.input.back();

@@ -51,7 +51,7 @@ int run_sample(SampleCommandOptions o, Streams s) {
     images.insert(images.begin(), *o.generate.image);
     titles.insert(titles.begin(), "the image");
   }
-  plot::picture_grid(sample_title(o), images, titles).save(o.out);
+  plot::image_grid(sample_title(o), images, titles).save(o.out);
   s.out << o.out << '\n';
   return 0;
 }

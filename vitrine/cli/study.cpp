@@ -44,7 +44,7 @@ const Registry<Study>& studies() {
           {"CNN against Transformer at adding two numbers", addition_parts,
            run_and_report<AdditionStudyOptions, run_addition_study, write_addition_report>});
     r.add("sparse",
-          {"sparse against dense attention over the bytes of pictures", sparse::sparse_parts,
+          {"sparse against dense attention over the bytes of images", sparse::sparse_parts,
            run_and_report<sparse::SparseStudyOptions, sparse::run_sparse_study,
                           sparse::write_sparse_report>});
     return r;

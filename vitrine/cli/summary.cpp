@@ -35,7 +35,7 @@ ModelChoice choice_of(const SummaryOptions& o) {
 
 int run_summary(const SummaryOptions& o, Streams streams) {
   const auto choice = choice_of(o);
-  const auto summary = summarise(choice);
+  const auto summary = summarize(choice);
   if (o.json)
     streams.out << summary_json(choice.name(), summary) << '\n';
   else

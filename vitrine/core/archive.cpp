@@ -28,7 +28,7 @@ la_ssize_t append(archive*, void* to, const void* bytes, size_t count) {
 
 void read_archive(const fs::path& path, const std::function<bool(const std::string& name)>& wanted,
                   const std::function<void(const std::string& name, std::string bytes)>& take,
-                  uint64_t most_bytes) {
+                  uint64_t max_bytes) {
   const Archive reader(archive_read_new(), archive_read_free);
   archive_read_support_filter_all(reader.get());
   archive_read_support_format_tar(reader.get());
@@ -57,8 +57,8 @@ void read_archive(const fs::path& path, const std::function<bool(const std::stri
       need(count, ARCHIVE_OK);  // a wrong checksum is only a warning
       if (count == 0) break;
       unpacked += static_cast<uint64_t>(count);
-      check(unpacked <= most_bytes, "archive: {} unpacks to more than {} bytes in {}",
-            path.string(), most_bytes, name);
+      check(unpacked <= max_bytes, "archive: {} unpacks to more than {} bytes in {}", path.string(),
+            max_bytes, name);
       bytes.append(block, 0, static_cast<size_t>(count));
     }
     check(!archive_entry_size_is_set(entry) || std::ssize(bytes) == archive_entry_size(entry),

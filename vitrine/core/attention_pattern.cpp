@@ -15,19 +15,21 @@ const Choices<PatternKind>& pattern_kind_names() {
   return names;
 }
 
-const Choices<PatternHalf>& pattern_half_names() {
-  static const Choices<PatternHalf> names = {
-      {"both", PatternHalf::Both}, {"first", PatternHalf::First}, {"second", PatternHalf::Second}};
+const Choices<PatternFactor>& pattern_factor_names() {
+  static const Choices<PatternFactor> names = {{"both", PatternFactor::Both},
+                                               {"first", PatternFactor::First},
+                                               {"second", PatternFactor::Second}};
   return names;
 }
 
 void AttentionPattern::visit(Fields& f) {
   f("kind", kind, pattern_kind_names(), "which tokens a token may look at");
   f("stride", stride, "window, stride or block of the pattern, in tokens");
-  f("summary", summary, "fixed: tokens at the end of each block that all later ones see");
+  f("summary_tokens", summary_tokens,
+    "fixed: tokens at the end of each block that all later ones see");
   f("offset", offset, "fixed: how many sub-blocks before the block's end the summary lies");
   f("globals", globals, "longformer: first tokens that see all and are seen by all");
-  f("half", half, pattern_half_names(), "strided, fixed: one half of the pattern or both");
+  f("factor", factor, pattern_factor_names(), "strided, fixed: one half of the pattern or both");
   f("causal", causal, "no token sees a later one");
 }
 
@@ -35,20 +37,21 @@ void AttentionPattern::validate() const {
   check(stride > 0, "pattern: stride {} must be positive", stride);
   check(globals >= 0, "pattern: globals {} is negative", globals);
   if (kind == PatternKind::Fixed)
-    check(summary > 0 && offset >= 0 && summary * (offset + 1) <= stride,
-          "pattern: {} summaries of {} tokens do not fit a block of {}; choose a smaller summary",
-          offset + 1, summary, stride);
+    check(summary_tokens > 0 && offset >= 0 && summary_tokens * (offset + 1) <= stride,
+          "pattern: {} summaries of {} tokens do not fit a block of {}; choose a smaller "
+          "summary_tokens",
+          offset + 1, summary_tokens, stride);
 }
 
-bool AttentionPattern::first_half(int64_t i, int64_t j) const {
+bool AttentionPattern::first_factor(int64_t i, int64_t j) const {
   return kind == PatternKind::Fixed ? i / stride == j / stride : std::abs(i - j) <= stride;
 }
 
-bool AttentionPattern::second_half(int64_t i, int64_t j) const {
+bool AttentionPattern::second_factor(int64_t i, int64_t j) const {
   if (kind == PatternKind::Strided) return (i - j) % stride == 0;
   if (kind == PatternKind::Longformer) return i < globals || j < globals;
   const int64_t before_end = stride - 1 - j % stride;
-  return before_end / summary == offset;
+  return before_end / summary_tokens == offset;
 }
 
 bool AttentionPattern::allows(int64_t i, int64_t j) const {
@@ -57,13 +60,13 @@ bool AttentionPattern::allows(int64_t i, int64_t j) const {
     case PatternKind::Dense:
       return true;
     case PatternKind::Local:
-      return first_half(i, j);
+      return first_factor(i, j);
     case PatternKind::Longformer:
-      return first_half(i, j) || second_half(i, j);
+      return first_factor(i, j) || second_factor(i, j);
     case PatternKind::Strided:
     case PatternKind::Fixed:
-      return (half != PatternHalf::Second && first_half(i, j)) ||
-             (half != PatternHalf::First && second_half(i, j));
+      return (factor != PatternFactor::Second && first_factor(i, j)) ||
+             (factor != PatternFactor::First && second_factor(i, j));
   }
   fail("pattern: kind {} is not known", static_cast<int>(kind));
 }

@@ -11,8 +11,8 @@ enum class PatternKind { Dense, Local, Strided, Fixed, Longformer };
 const Choices<PatternKind>& pattern_kind_names();
 
 /// Strided and fixed patterns have two halves; a layer or head has one of them or both at once.
-enum class PatternHalf { Both, First, Second };
-const Choices<PatternHalf>& pattern_half_names();
+enum class PatternFactor { Both, First, Second };
+const Choices<PatternFactor>& pattern_factor_names();
 
 /// The one definition of every pattern. `l` is the stride, `i` the token that looks, `j` the other:
 ///   dense       every j
@@ -25,10 +25,10 @@ const Choices<PatternHalf>& pattern_half_names();
 struct AttentionPattern {
   PatternKind kind = PatternKind::Dense;
   int64_t stride = 64;
-  int64_t summary = 8;
+  int64_t summary_tokens = 8;
   int64_t offset = 0;
   int64_t globals = 1;
-  PatternHalf half = PatternHalf::Both;
+  PatternFactor factor = PatternFactor::Both;
   bool causal = true;
 
   void visit(Fields& f);
@@ -38,8 +38,8 @@ struct AttentionPattern {
   bool operator==(const AttentionPattern&) const = default;
 
   /// The halves alone, causality aside.
-  bool first_half(int64_t i, int64_t j) const;
-  bool second_half(int64_t i, int64_t j) const;
+  bool first_factor(int64_t i, int64_t j) const;
+  bool second_factor(int64_t i, int64_t j) const;
 };
 
 }  // namespace vitrine

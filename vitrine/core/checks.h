@@ -7,7 +7,7 @@
 namespace vitrine {
 
 /// Throws unless `value` lies in [0, 1): a probability of dropping, a decay, a share.
-inline void check_share(std::string_view who, std::string_view name, double value) {
+inline void check_fraction(std::string_view who, std::string_view name, double value) {
   check(value >= 0 && value < 1, "{}: {} {} is not in [0, 1)", who, name, value);
 }
 

@@ -5,7 +5,7 @@
 
 namespace vitrine {
 
-/// An 8-bit picture: rows from the top, interleaved channels (3 = RGB, 1 = grey).
+/// An 8-bit image: rows from the top, interleaved channels (3 = RGB, 1 = grey).
 struct Image {
   int64_t width = 0, height = 0, channels = 3;
   std::vector<uint8_t> pixels;

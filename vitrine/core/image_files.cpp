@@ -16,14 +16,14 @@
 namespace vitrine {
 namespace {
 
-constexpr int64_t kMostPixels = int64_t{1} << 27;  // 134 megapixels: 400 MB as RGB
+constexpr int64_t kMaxPixels = int64_t{1} << 27;  // 134 megapixels: 400 MB as RGB
 constexpr int64_t kLongestSide = 65535;
 
 void check_size(const std::string& name, int64_t width, int64_t height) {
   check(width > 0 && height > 0 && width <= kLongestSide && height <= kLongestSide &&
-            width * height <= kMostPixels,
-        "{}: a picture of {} x {} pixels is not accepted (at most {} megapixels)", name, width,
-        height, kMostPixels / 1000000);
+            width * height <= kMaxPixels,
+        "{}: an image of {} x {} pixels is not accepted (at most {} megapixels)", name, width,
+        height, kMaxPixels / 1000000);
 }
 
 /// RGB over white.
@@ -187,8 +187,8 @@ Image decode_image(std::string_view bytes, const std::string& name) {
   if (starts_with("\x89PNG\r\n\x1a\n")) return decode_png(bytes, name);
   if (starts_with("\xFF\xD8\xFF")) return decode_jpeg(bytes, name);
   if (starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP")) return decode_webp(bytes, name);
-  check(!bytes.empty(), "{}: the file is empty, expected a JPEG, PNG or WebP picture", name);
-  fail("{}: not a JPEG, PNG or WebP picture, whatever its name says; replace or remove it", name);
+  check(!bytes.empty(), "{}: the file is empty, expected a JPEG, PNG or WebP image", name);
+  fail("{}: not a JPEG, PNG or WebP image, whatever its name says; replace or remove it", name);
 }
 
 Image read_image(const fs::path& path) { return decode_image(read_file(path), path.string()); }

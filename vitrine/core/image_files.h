@@ -8,7 +8,7 @@
 
 namespace vitrine {
 
-/// The RGB picture in a JPEG, PNG or WebP file's bytes, told apart by content. Grey becomes RGB,
+/// The RGB image in a JPEG, PNG or WebP file's bytes, told apart by content. Grey becomes RGB,
 /// 16 bits become 8, transparent parts are laid on white. Anything else, broken data and absurd
 /// sizes throw an `Error` that starts with `name`.
 Image decode_image(std::string_view bytes, const std::string& name);
@@ -16,7 +16,7 @@ Image decode_image(std::string_view bytes, const std::string& name);
 /// `decode_image` of a file.
 Image read_image(const fs::path& path);
 
-/// The bytes of a PNG file with this picture (RGB or grey).
+/// The bytes of a PNG file with this image (RGB or grey).
 std::string encode_png(const Image& image);
 
 /// Writes a PNG file atomically.

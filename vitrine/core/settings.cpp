@@ -39,8 +39,8 @@ class KeyCheck {
 
   void operator()(const YAML::Node& node, int depth = 0) {
     constexpr int kDeepest = 64;
-    constexpr int64_t kMostNodes = 1'000'000;
-    check(depth <= kDeepest && ++nodes_ <= kMostNodes, "{}: the groups are nested too deeply",
+    constexpr int64_t kMaxNodes = 1'000'000;
+    check(depth <= kDeepest && ++nodes_ <= kMaxNodes, "{}: the groups are nested too deeply",
           place(origin_, node));
     if (node.IsSequence())
       for (const auto& item : node) (*this)(item, depth + 1);

@@ -8,7 +8,7 @@ namespace vitrine {
 /// What a network is asked, and so how its answers are scored. A model and its data must agree.
 enum class Task {
   Classes,    // which class? logits (B, N), targets (B) int64 or (B, N) shares
-  DigitSum,   // what is a + b? logits (B, kSumScores), targets (B, 3) int64: the sum's digits
+  DigitSum,   // what is a + b? logits (B, kSumLogits), targets (B, 3) int64: the sum's digits
   NextValue,  // how does a sequence of numbers go on? values (B), targets (B) float
   NextToken,  // which token of a vocabulary comes next? logits (B, T, N), targets (B, T) int64
 };
@@ -16,7 +16,7 @@ enum class Task {
 /// The values each digit of a sum 0 .. 198 can take: hundreds, tens, units. A network scores every
 /// value of every digit, one after the other.
 constexpr std::array<int64_t, 3> kSumDigitValues = {2, 10, 10};
-constexpr int64_t kSumScores = 22;
+constexpr int64_t kSumLogits = 22;
 
 /// The values of a byte.
 inline constexpr int64_t kByteValues = 256;

@@ -16,7 +16,7 @@ namespace vitrine {
 
 /// What a model is fed and what it should answer.
 struct Batch {
-  // Pictures: (B, C, H, W) float; sums: (B, 4) int64 digits; waves: (B, T) float; sentences: (B, T)
+  // Images: (B, C, H, W) float; sums: (B, 4) int64 digits; waves: (B, T) float; sentences: (B, T)
   // int64 words.
   torch::Tensor inputs;
   torch::Tensor targets;  // as the Task says
@@ -40,8 +40,8 @@ struct Splits {
   int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
   std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
 
-  std::unique_ptr<BatchSource>& get(Part part) {
-    return part == Part::Train ? train : part == Part::Validation ? validation : test;
+  std::unique_ptr<BatchSource>& get(Split split) {
+    return split == Split::Train ? train : split == Split::Validation ? validation : test;
   }
 };
 

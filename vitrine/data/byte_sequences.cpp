@@ -7,7 +7,7 @@
 #include "vitrine/core/random.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/data/cifar10.h"
-#include "vitrine/data/parts.h"
+#include "vitrine/data/image_splits.h"
 
 namespace vitrine {
 namespace {
@@ -75,14 +75,14 @@ class Cifar10Bytes : public DatasetOf<Cifar10Bytes> {
   Splits splits(const DataConfig& config, uint64_t seed) const override {
     auto images = config;
     images.dataset.choose("cifar10");
-    const auto parts = open_parts(images, seed);
+    const auto image_splits = open_image_splits(images, seed);
     Splits splits;
     splits.task = Task::NextToken;
     splits.vocabulary = kByteValues;
     splits.image_layout = ImageLayout{kCifar10Side, kCifar10Side, 3};
-    splits.train = std::make_unique<ImageBytes>(parts.train);
-    splits.validation = std::make_unique<ImageBytes>(parts.validation);
-    splits.test = std::make_unique<ImageBytes>(parts.test);
+    splits.train = std::make_unique<ImageBytes>(image_splits.train);
+    splits.validation = std::make_unique<ImageBytes>(image_splits.validation);
+    splits.test = std::make_unique<ImageBytes>(image_splits.test);
     return splits;
   }
   std::string fetch(const DataConfig& config, const std::string& source) const override {

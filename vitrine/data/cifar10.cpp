@@ -41,14 +41,14 @@ class Cifar10 : public DatasetOf<Cifar10> {
                        .mean = {0.4914, 0.4822, 0.4465},
                        .std = {0.2470, 0.2435, 0.2616}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const override {
-    if (part == Part::Validation) return nullptr;
+  std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const override {
+    if (split == Split::Validation) return nullptr;
     const std::vector<std::string> classes = {"airplane", "automobile", "bird",  "cat",  "deer",
                                               "dog",      "frog",       "horse", "ship", "truck"};
     auto data = std::make_unique<MemoryDataset>(kCifar10Side, 3, classes);
-    data->reserve(part == Part::Test ? kCifar10Records : 5 * kCifar10Records);
+    data->reserve(split == Split::Test ? kCifar10Records : 5 * kCifar10Records);
     for (const auto& [file, sum] : cifar10_batches())
-      if ((file == "test_batch.bin") == (part == Part::Test))
+      if ((file == "test_batch.bin") == (split == Split::Test))
         add_records(*data, read_verified(folder_of(config) / file, sum));
     return data;
   }

@@ -57,7 +57,7 @@ std::string sheet_name(const Cifar10Batch& batch) {
   return fs::path(batch.file).replace_extension(".png").string();
 }
 
-/// The official batch from a sheet of 10,000 rows, each the 1024 pixels of one picture.
+/// The official batch from a sheet of 10,000 rows, each the 1024 pixels of one image.
 std::string batch_from_sheet(const Image& sheet, const nlohmann::json& labels, size_t first) {
   constexpr auto kPlane = kCifar10Side * kCifar10Side;
   check(sheet.width == kPlane && sheet.height == kCifar10Records,

@@ -11,7 +11,7 @@ const Choices<Interpolation> kInterpolations = {{"nearest", Interpolation::Neare
                                                 {"bilinear", Interpolation::Bilinear},
                                                 {"bicubic", Interpolation::Bicubic}};
 
-void check_share(const char* name, double value) {
+void check_fraction(const char* name, double value) {
   check(value >= 0 && value <= 1, "data: {} {} is not between 0 and 1", name, value);
 }
 
@@ -45,9 +45,9 @@ void AugmentConfig::visit(Fields& f) {
 }
 
 void AugmentConfig::validate() const {
-  check_share("augment.random_resized_crop", random_resized_crop);
+  check_fraction("augment.random_resized_crop", random_resized_crop);
   check(crop_padding >= 0, "data: augment.crop_padding {} is negative", crop_padding);
-  check_share("augment.flip", flip);
+  check_fraction("augment.flip", flip);
   check(rotation >= 0 && rotation <= 180, "data: augment.rotation {} is not between 0 and 180",
         rotation);
   check_not_negative("augment.brightness", brightness);
@@ -57,7 +57,7 @@ void AugmentConfig::validate() const {
   check(randaugment_ops >= 0, "data: augment.randaugment_ops {} is negative", randaugment_ops);
   check(randaugment_magnitude >= 0 && randaugment_magnitude <= 30,
         "data: augment.randaugment_magnitude {} is not between 0 and 30", randaugment_magnitude);
-  check_share("augment.erasing", erasing);
+  check_fraction("augment.erasing", erasing);
   check_not_negative("augment.mixup", mixup);
   check_not_negative("augment.cutmix", cutmix);
 }

@@ -6,14 +6,14 @@
 
 namespace vitrine {
 
-std::string part_name(Part part) {
-  if (part == Part::Train) return "train";
-  return part == Part::Validation ? "validation" : "test";
+std::string split_name(Split split) {
+  if (split == Split::Train) return "train";
+  return split == Split::Validation ? "validation" : "test";
 }
 
-Part part_of_name(const std::string& name) {
-  for (const auto part : {Part::Train, Part::Validation, Part::Test})
-    if (part_name(part) == name) return part;
+Split split_of_name(const std::string& name) {
+  for (const auto split : {Split::Train, Split::Validation, Split::Test})
+    if (split_name(split) == name) return split;
   fail("data: split '{}' is not known (known: train, validation, test)", name);
 }
 

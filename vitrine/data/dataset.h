@@ -9,20 +9,20 @@
 
 namespace vitrine {
 
-/// A picture as stored and the number of its class.
+/// An image as stored and the number of its class.
 struct Example {
   Image image;
   int64_t label = 0;
 };
 
-/// Labelled pictures as stored, before any transform. All functions may be called from any thread.
+/// Labelled images as stored, before any transform. All functions may be called from any thread.
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
   virtual int64_t label(int64_t index) const = 0;
-  /// Reads a picture into `image`, whose memory is used again.
+  /// Reads an image into `image`, whose memory is used again.
   virtual void read(int64_t index, Image& image) const = 0;
 
   Example get(int64_t index) const {
@@ -34,21 +34,21 @@ class Dataset {
 };
 
 /// The parts a data set may come in.
-enum class Part { Train, Validation, Test };
+enum class Split { Train, Validation, Test };
 
-std::string part_name(Part part);
+std::string split_name(Split split);
 /// The part called "train", "validation" or "test".
-Part part_of_name(const std::string& name);
+Split split_of_name(const std::string& name);
 
-/// Pictures of one size held in memory.
+/// Images of one size held in memory.
 class MemoryDataset : public Dataset {
  public:
   MemoryDataset(int64_t image, int64_t channels, std::vector<std::string> classes)
       : image_(image), channels_(channels), classes_(std::move(classes)) {}
 
-  /// Makes room for this many pictures.
+  /// Makes room for this many images.
   void reserve(int64_t count);
-  /// Adds a picture: `image * image * channels` bytes, interleaved.
+  /// Adds an image: `image * image * channels` bytes, interleaved.
   void add(const uint8_t* pixels, int64_t label);
 
   int64_t size() const override { return static_cast<int64_t>(labels_.size()); }

@@ -53,13 +53,13 @@ std::string read_idx(const fs::path& path, const std::vector<int64_t>& shape) {
   return bytes.substr(header);
 }
 
-std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
-  if (part == Part::Validation) return nullptr;
+std::unique_ptr<Dataset> open_folder(const fs::path& folder, Split split) {
+  if (split == Split::Validation) return nullptr;
   const std::vector<std::string> classes = {"T-shirt", "trouser",   "pullover", "dress",
                                             "coat",    "sandal",    "shirt",    "sneaker",
                                             "bag",     "ankle boot"};
-  const std::string prefix = part == Part::Train ? "train" : "t10k";
-  const int64_t count = part == Part::Train ? 60000 : 10000;
+  const std::string prefix = split == Split::Train ? "train" : "t10k";
+  const int64_t count = split == Split::Train ? 60000 : 10000;
   const auto labels = read_idx(folder / (prefix + "-labels-idx1-ubyte.gz"), {count});
   const auto pixels = read_idx(folder / (prefix + "-images-idx3-ubyte.gz"), {count, kSide, kSide});
   auto data = std::make_unique<MemoryDataset>(kSide, 1, classes);
@@ -75,7 +75,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Part part) {
 
 std::string fetch_fashion_mnist(const DataConfig& config, const std::string& source) {
   const auto folder = source.empty() ? folder_of(config) : fs::path(source);
-  for (const auto part : {Part::Train, Part::Test}) open_folder(folder, part);
+  for (const auto split : {Split::Train, Split::Test}) open_folder(folder, split);
   if (source.empty())
     return fmt::format("fashion_mnist: {} is complete, nothing to do", folder.string());
   const auto target = own_folder(config);
@@ -93,8 +93,8 @@ class FashionMnist : public DatasetOf<FashionMnist> {
   std::optional<ImageTraits> images() const override {
     return ImageTraits{.side = kSide, .channels = 1, .mean = {0.2860}, .std = {0.3530}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const override {
-    return open_folder(folder_of(config), part);
+  std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const override {
+    return open_folder(folder_of(config), split);
   }
   bool stratified() const override { return false; }  // as with CIFAR-10
   std::string fetch(const DataConfig& config, const std::string& source) const override {

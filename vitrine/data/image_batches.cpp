@@ -22,14 +22,14 @@ Batch ImageBatches::load(const std::vector<int64_t>& indices, int64_t epoch) con
   Batch batch{torch::empty({B, pipeline_.channels(), S, S}), torch::empty({B}, torch::kInt64)};
   float* out = batch.inputs.data_ptr<float>();
   int64_t* label = batch.targets.data_ptr<int64_t>();
-  Image picture;
+  Image image;
   for (const auto index : indices) {
-    dataset_->read(index, picture);
+    dataset_->read(index, image);
     if (epoch < 0) {
-      pipeline_.evaluate(picture, out);
+      pipeline_.evaluate(image, out);
     } else {
       Random random{seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index)};
-      pipeline_.augment(picture, random, out);
+      pipeline_.augment(image, random, out);
     }
     out += pipeline_.floats();
     *label++ = dataset_->label(index);
@@ -41,7 +41,7 @@ Batch ImageBatches::load(const std::vector<int64_t>& indices, int64_t epoch) con
 }
 
 void ImageBatches::mix(Batch& batch, Random random) const {
-  batch.targets = one_hot_shares(batch.targets, static_cast<int64_t>(dataset_->classes().size()));
+  batch.targets = one_hot_targets(batch.targets, static_cast<int64_t>(dataset_->classes().size()));
   const bool both = augment_.mixup > 0 && augment_.cutmix > 0;
   const bool cut = both ? random.chance(0.5) : augment_.cutmix > 0;
   const double alpha = cut ? augment_.cutmix : augment_.mixup;
@@ -54,17 +54,17 @@ void ImageBatches::mix(Batch& batch, Random random) const {
 }
 
 Splits DatasetBlueprint::splits(const DataConfig& config, uint64_t seed) const {
-  const auto parts = open_parts(config, seed);
+  const auto image_splits = open_image_splits(config, seed);
   const auto how = preprocess_of(config).value();
   const auto batches = [&](const std::shared_ptr<const Dataset>& data,
                            const AugmentConfig& augment) {
     return std::make_unique<ImageBatches>(data, how, augment, seed);
   };
   Splits splits;
-  splits.train = batches(parts.train, config.augment);
-  splits.validation = batches(parts.validation, {});
-  splits.test = batches(parts.test, {});
-  splits.classes = parts.train->classes();
+  splits.train = batches(image_splits.train, config.augment);
+  splits.validation = batches(image_splits.validation, {});
+  splits.test = batches(image_splits.test, {});
+  splits.classes = image_splits.train->classes();
   return splits;
 }
 
@@ -76,8 +76,8 @@ Splits open_data(const DataConfig& config, uint64_t seed) {
 torch::Tensor preprocess(const Image& image, const Preprocess& how) {
   const Pipeline pipeline(how, {});
   auto out = torch::empty({how.channels, how.image, how.image});
-  Image picture = image;
-  pipeline.evaluate(picture, out.data_ptr<float>());
+  Image copy = image;
+  pipeline.evaluate(copy, out.data_ptr<float>());
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include "vitrine/data/batch.h"
 #include "vitrine/data/config.h"
 #include "vitrine/data/dataset.h"
-#include "vitrine/data/parts.h"
+#include "vitrine/data/image_splits.h"
 #include "vitrine/data/pipeline.h"
 
 namespace vitrine {

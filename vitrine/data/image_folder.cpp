@@ -10,7 +10,7 @@
 namespace vitrine {
 namespace {
 
-bool is_picture(const fs::path& path) {
+bool is_image(const fs::path& path) {
   auto extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -50,8 +50,8 @@ class ImageFolder : public Dataset {
     for (size_t label = 0; label < classes_.size(); ++label) {
       const auto inside = folder / classes_[label];
       check(fs::is_directory(inside), "folder: class folder {} is missing", inside.string());
-      const auto files = entries(
-          inside, [](const auto& e) { return e.is_regular_file() && is_picture(e.path()); });
+      const auto files =
+          entries(inside, [](const auto& e) { return e.is_regular_file() && is_image(e.path()); });
       check(!files.empty(),
             "folder: class folder {} holds no .jpg, .png or .webp files; fill or remove it",
             inside.string());
@@ -72,11 +72,11 @@ class ImageFolder : public Dataset {
 };
 
 /// A part of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
-std::unique_ptr<Dataset> open_split(const fs::path& folder, Part part) {
+std::unique_ptr<Dataset> open_split(const fs::path& folder, Split split) {
   const auto train = folder / "train";
   const auto classes = class_names(train);
-  if (part == Part::Train) return std::make_unique<ImageFolder>(train, classes);
-  const std::vector<std::string> names = part == Part::Test
+  if (split == Split::Train) return std::make_unique<ImageFolder>(train, classes);
+  const std::vector<std::string> names = split == Split::Test
                                              ? std::vector<std::string>{"test"}
                                              : std::vector<std::string>{"val", "validation"};
   for (const auto& name : names) {
@@ -103,10 +103,10 @@ class ImageFolderData : public DatasetOf<ImageFolderData, FolderSettings> {
     return ImageTraits{
         .side = 0, .channels = 3, .mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}};
   }
-  std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
+  std::unique_ptr<Dataset> open(const DataConfig&, Split split) const override {
     const auto folder = checked_folder();
-    if (fs::is_directory(folder / "train")) return open_split(folder, part);
-    if (part != Part::Train) return nullptr;
+    if (fs::is_directory(folder / "train")) return open_split(folder, split);
+    if (split != Split::Train) return nullptr;
     return std::make_unique<ImageFolder>(folder, class_names(folder));
   }
   std::string fetch(const DataConfig&, const std::string&) const override {

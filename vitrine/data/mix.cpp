@@ -20,7 +20,7 @@ void mix_rows(const torch::Tensor& rows, float share) {
 
 }  // namespace
 
-torch::Tensor one_hot_shares(const torch::Tensor& labels, int64_t classes) {
+torch::Tensor one_hot_targets(const torch::Tensor& labels, int64_t classes) {
   const auto B = labels.size(0);
   auto shares = torch::zeros({B, classes});
   for (int64_t b = 0; b < B; ++b)
@@ -39,12 +39,12 @@ void cutmix(Batch& batch, const Rectangle& r) {
   float* data = batch.inputs.data_ptr<float>();
   const std::vector<float> last(data + (B - 1) * C * H * W, data + B * C * H * W);
   for (int64_t b = B - 1; b >= 0; --b) {
-    float* picture = data + b * C * H * W;
-    const float* before = b > 0 ? picture - C * H * W : last.data();
+    float* image = data + b * C * H * W;
+    const float* before = b > 0 ? image - C * H * W : last.data();
     for (int64_t c = 0; c < C; ++c)
       for (int64_t y = r.top; y < r.top + r.height; ++y) {
         const auto at = (c * H + y) * W + r.left;
-        std::copy_n(before + at, r.width, picture + at);
+        std::copy_n(before + at, r.width, image + at);
       }
   }
   mix_rows(batch.targets, 1 - static_cast<float>(r.width * r.height) / static_cast<float>(W * H));

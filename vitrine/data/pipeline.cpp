@@ -19,37 +19,36 @@ double factor(double amount, Random& random) {
 Pipeline::Pipeline(const Preprocess& preprocess, const AugmentConfig& augment)
     : preprocess_(preprocess),
       augment_(augment),
-      normalise_((preprocess.validate(), preprocess.mean), preprocess.std) {
+      normalize_((preprocess.validate(), preprocess.mean), preprocess.std) {
   augment_.validate();
 }
 
-void Pipeline::fit(Image& picture) const {
+void Pipeline::fit(Image& image) const {
   const auto& p = preprocess_;
-  if (picture.channels != p.channels) picture = with_channels(picture, p.channels);
-  if (picture.width != p.image || picture.height != p.image || p.resize != p.image)
-    picture = resized_centre(picture, p.resize, p.image, p.interpolation);
+  if (image.channels != p.channels) image = with_channels(image, p.channels);
+  if (image.width != p.image || image.height != p.image || p.resize != p.image)
+    image = resized_centre(image, p.resize, p.image, p.interpolation);
 }
 
-void Pipeline::crop_some(Image& picture, Random& random) const {
+void Pipeline::crop_some(Image& image, Random& random) const {
   const auto& p = preprocess_;
-  if (picture.channels != p.channels) picture = with_channels(picture, p.channels);
-  const auto box =
-      random_crop_box(picture.width, picture.height, augment_.random_resized_crop, random);
-  picture = resized_crop(picture, box, p.image, p.interpolation);
+  if (image.channels != p.channels) image = with_channels(image, p.channels);
+  const auto box = random_crop_box(image.width, image.height, augment_.random_resized_crop, random);
+  image = resized_crop(image, box, p.image, p.interpolation);
 }
 
-void Pipeline::evaluate(Image& picture, float* out) const {
-  fit(picture);
-  normalise_(picture, {.size = preprocess_.image}, out);
+void Pipeline::evaluate(Image& image, float* out) const {
+  fit(image);
+  normalize_(image, {.size = preprocess_.image}, out);
 }
 
-void Pipeline::augment(Image& picture, Random& random, float* out) const {
+void Pipeline::augment(Image& image, Random& random, float* out) const {
   const auto& a = augment_;
   const auto size = preprocess_.image, padding = a.crop_padding;
   if (a.random_resized_crop > 0)
-    crop_some(picture, random);
+    crop_some(image, random);
   else
-    fit(picture);
+    fit(image);
   Window window{.size = size};
   if (padding > 0) {
     window.left = random.below(2 * padding + 1) - padding;
@@ -59,29 +58,28 @@ void Pipeline::augment(Image& picture, Random& random, float* out) const {
   const bool jitters = a.brightness > 0 || a.contrast > 0 || a.saturation > 0 || a.hue > 0;
   if (a.rotation > 0 || jitters || a.randaugment_ops > 0) {
     if (window.left != 0 || window.top != 0)
-      picture = crop(picture, window.left, window.top, size, size);
-    if (window.flipped) picture = flip_horizontally(picture);
+      image = crop(image, window.left, window.top, size, size);
+    if (window.flipped) image = flip_horizontally(image);
     window = {.size = size};
     if (a.rotation > 0)
-      picture = rotate(picture, random.uniform(-a.rotation, a.rotation), Interpolation::Nearest);
-    if (jitters) recolour(picture, random);
+      image = rotate(image, random.uniform(-a.rotation, a.rotation), Interpolation::Nearest);
+    if (jitters) jitter_color(image, random);
     if (a.randaugment_ops > 0)
-      picture =
-          rand_augment(std::move(picture), a.randaugment_ops, a.randaugment_magnitude, random);
+      image = rand_augment(std::move(image), a.randaugment_ops, a.randaugment_magnitude, random);
   }
-  normalise_(picture, window, out);
+  normalize_(image, window, out);
   if (a.erasing > 0) erase_some(random, out);
 }
 
-void Pipeline::recolour(Image& picture, Random& random) const {
+void Pipeline::jitter_color(Image& image, Random& random) const {
   const auto& a = augment_;
   for (const auto step : permutation(4, Random{random.next()})) {
     if (step == 0 && a.brightness > 0)
-      picture = adjust_brightness(picture, factor(a.brightness, random));
-    if (step == 1 && a.contrast > 0) picture = adjust_contrast(picture, factor(a.contrast, random));
+      image = adjust_brightness(image, factor(a.brightness, random));
+    if (step == 1 && a.contrast > 0) image = adjust_contrast(image, factor(a.contrast, random));
     if (step == 2 && a.saturation > 0)
-      picture = adjust_saturation(picture, factor(a.saturation, random));
-    if (step == 3 && a.hue > 0) picture = adjust_hue(picture, random.uniform(-a.hue, a.hue));
+      image = adjust_saturation(image, factor(a.saturation, random));
+    if (step == 3 && a.hue > 0) image = adjust_hue(image, random.uniform(-a.hue, a.hue));
   }
 }
 
@@ -89,12 +87,12 @@ void Pipeline::erase_some(Random& random, float* out) const {
   if (!random.chance(augment_.erasing)) return;
   // torchvision's RandomErasing: area and proportions at random, until the rectangle fits.
   constexpr int kTries = 10;
-  constexpr double kLeastArea = 0.02, kMostArea = 0.33, kLeastRatio = 0.3, kMostRatio = 3.3;
+  constexpr double kMinArea = 0.02, kMaxArea = 0.33, kMinRatio = 0.3, kMaxRatio = 3.3;
   const auto side = preprocess_.image;
   const auto area = static_cast<double>(side * side);
   for (int i = 0; i < kTries; ++i) {
-    const double erased = area * random.uniform(kLeastArea, kMostArea);
-    const double ratio = std::exp(random.uniform(std::log(kLeastRatio), std::log(kMostRatio)));
+    const double erased = area * random.uniform(kMinArea, kMaxArea);
+    const double ratio = std::exp(random.uniform(std::log(kMinRatio), std::log(kMaxRatio)));
     const auto height = static_cast<int64_t>(std::nearbyint(std::sqrt(erased * ratio)));
     const auto width = static_cast<int64_t>(std::nearbyint(std::sqrt(erased / ratio)));
     if (height >= side || width >= side) continue;

@@ -2,11 +2,11 @@
 
 #include "vitrine/core/random.h"
 #include "vitrine/data/config.h"
-#include "vitrine/data/normalise.h"
+#include "vitrine/data/normalize.h"
 
 namespace vitrine {
 
-/// From a picture as stored to the floats a model is fed.
+/// From an image as stored to the floats a model is fed.
 class Pipeline {
  public:
   Pipeline(const Preprocess& preprocess, const AugmentConfig& augment);
@@ -15,20 +15,20 @@ class Pipeline {
   int64_t channels() const { return preprocess_.channels; }
   int64_t floats() const { return channels() * image() * image(); }
 
-  /// Writes (C, image, image) floats, as evaluation sees the picture. Changes `picture`.
-  void evaluate(Image& picture, float* out) const;
+  /// Writes (C, image, image) floats, as evaluation sees the image. Changes `image`.
+  void evaluate(Image& image, float* out) const;
   /// The same with the random changes of training.
-  void augment(Image& picture, Random& random, float* out) const;
+  void augment(Image& image, Random& random, float* out) const;
 
  private:
-  void fit(Image& picture) const;
-  void crop_some(Image& picture, Random& random) const;
-  void recolour(Image& picture, Random& random) const;
+  void fit(Image& image) const;
+  void crop_some(Image& image, Random& random) const;
+  void jitter_color(Image& image, Random& random) const;
   void erase_some(Random& random, float* out) const;
 
   Preprocess preprocess_;
   AugmentConfig augment_;
-  Normaliser normalise_;
+  Normalizer normalize_;
 };
 
 }  // namespace vitrine

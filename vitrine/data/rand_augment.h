@@ -11,7 +11,7 @@ namespace vitrine {
 /// The names of RandAugment's operations (Cubuk et al., 2019), as torchvision has them.
 const std::vector<std::string>& rand_augment_operations();
 
-/// The amount of an operation at strength `magnitude` (0 to 30) on a picture this size.
+/// The amount of an operation at strength `magnitude` (0 to 30) on an image this size.
 double rand_augment_amount(const std::string& operation, int64_t magnitude, int64_t width,
                            int64_t height);
 

@@ -16,7 +16,7 @@ std::unique_ptr<DatasetBlueprint> DatasetBlueprint::make(const std::string& name
   return datasets().get(name).blueprint->clone();
 }
 
-std::unique_ptr<Dataset> DatasetBlueprint::open(const DataConfig& config, Part) const {
+std::unique_ptr<Dataset> DatasetBlueprint::open(const DataConfig& config, Split) const {
   const auto& name = config.dataset.name();
   fail("data: '{}' does not consist of images ({})", name, datasets().get(name).summary);
 }

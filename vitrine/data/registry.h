@@ -38,7 +38,7 @@ class DatasetBlueprint {
   virtual std::optional<ImageTraits> images() const { return std::nullopt; }
   /// The part, or nothing if the data set does not come with such a part. Missing and damaged files
   /// throw and say what to fetch; so do data sets that do not consist of images.
-  virtual std::unique_ptr<Dataset> open(const DataConfig& config, Part part) const;
+  virtual std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const;
   /// Whether a part that is cut out of the training images takes the same share of every class.
   virtual bool stratified() const { return true; }
   /// The three parts as batches; those of images unless a data set says otherwise.

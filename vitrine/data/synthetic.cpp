@@ -64,18 +64,18 @@ class SyntheticData : public DatasetOf<SyntheticData, SyntheticSettings> {
                        .mean = std::vector<double>(settings.channels, 0.43),
                        .std = std::vector<double>(settings.channels, 0.24)};
   }
-  std::unique_ptr<Dataset> open(const DataConfig&, Part part) const override {
-    if (part == Part::Validation) return nullptr;
+  std::unique_ptr<Dataset> open(const DataConfig&, Split split) const override {
+    if (split == Split::Validation) return nullptr;
     const auto& c = settings;
     c.validate();
     std::vector<std::string> classes;
     for (int64_t k = 0; k < c.classes; ++k) classes.push_back(fmt::format("stripes {}", k));
     auto data = std::make_unique<MemoryDataset>(c.image, c.channels, classes);
     Image image(c.image, c.image, c.channels);
-    const auto count = part == Part::Train ? c.train : c.test;
+    const auto count = split == Split::Train ? c.train : c.test;
     for (int64_t i = 0; i < count; ++i) {
       const auto label = i % c.classes;
-      paint(label, c, Random{static_cast<uint64_t>(part), static_cast<uint64_t>(i)}, image);
+      paint(label, c, Random{static_cast<uint64_t>(split), static_cast<uint64_t>(i)}, image);
       data->add(image.pixels.data(), label);
     }
     return data;

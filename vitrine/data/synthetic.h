@@ -6,7 +6,7 @@
 
 namespace vitrine {
 
-/// Made-up pictures that can be learnt: a class is a colour with a direction and width of stripes;
+/// Made-up images that can be learnt: a class is a colour with a direction and width of stripes;
 /// phase, brightness and noise vary. Decided by (part, index) alone.
 DatasetEntry synthetic_entry();
 

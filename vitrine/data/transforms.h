@@ -6,7 +6,7 @@
 #include "vitrine/core/image.h"
 
 // Pure functions with explicit parameters, equal byte for byte to torchvision 0.14 on PIL images
-// (tests/fixtures/make_transforms.py). Pictures are grey or RGB; what lies outside becomes 0.
+// (tests/fixtures/make_transforms.py). Images are grey or RGB; what lies outside becomes 0.
 
 namespace vitrine {
 
@@ -47,13 +47,13 @@ Image shear_y(const Image& image, double amount);
 /// Moves by whole pixels.
 Image translate(const Image& image, int64_t right, int64_t down);
 
-/// These four blend with black, the mean grey, the grey picture and a smoothed picture: factor 1
-/// changes nothing, 0 gives the other picture.
+/// These four blend with black, the mean grey, the grey image and a smoothed image: factor 1
+/// changes nothing, 0 gives the other image.
 Image adjust_brightness(const Image& image, double factor);
 Image adjust_contrast(const Image& image, double factor);
 Image adjust_saturation(const Image& image, double factor);
 Image adjust_sharpness(const Image& image, double factor);
-/// Turns the hue by a share of the circle, -0.5 to 0.5; grey pictures stay as they are.
+/// Turns the hue by a share of the circle, -0.5 to 0.5; grey images stay as they are.
 Image adjust_hue(const Image& image, double turn);
 
 /// Keeps the upper `bits` of each value.
@@ -65,7 +65,7 @@ Image autocontrast(const Image& image);
 /// Flattens each channel's histogram.
 Image equalize(const Image& image);
 
-/// The picture with 1 (luma) or 3 channels.
+/// The image with 1 (luma) or 3 channels.
 Image with_channels(const Image& image, int64_t channels);
 
 }  // namespace vitrine

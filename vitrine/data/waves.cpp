@@ -15,13 +15,13 @@ namespace {
 
 constexpr uint64_t kWaveKey = 0x77617665;  // apart from the keys of examples and epochs
 
-std::unique_ptr<BatchSource> wave_part(const WaveOptions& o, uint64_t seed, Part part,
-                                       int64_t count) {
+std::unique_ptr<BatchSource> wave_split(const WaveOptions& o, uint64_t seed, Split split,
+                                        int64_t count) {
   auto inputs = torch::empty({count, o.length}), targets = torch::empty({count});
   auto* in = inputs.data_ptr<float>();
   auto* target = targets.data_ptr<float>();
   for (int64_t i = 0; i < count; ++i) {
-    Random random{seed, kWaveKey, static_cast<uint64_t>(part), static_cast<uint64_t>(i)};
+    Random random{seed, kWaveKey, static_cast<uint64_t>(split), static_cast<uint64_t>(i)};
     const double amplitude = random.uniform(0.5, 1.5), frequency = random.uniform(0.2, 1.0),
                  phase = random.uniform(0, 2 * std::numbers::pi);
     const auto value = [&](int64_t t) {
@@ -68,9 +68,9 @@ Splits waves(const WaveOptions& options, uint64_t seed) {
   options.validate();
   Splits splits;
   splits.task = Task::NextValue;
-  splits.train = wave_part(options, seed, Part::Train, options.train);
-  splits.validation = wave_part(options, seed, Part::Validation, options.validation);
-  splits.test = wave_part(options, seed, Part::Test, options.test);
+  splits.train = wave_split(options, seed, Split::Train, options.train);
+  splits.validation = wave_split(options, seed, Split::Validation, options.validation);
+  splits.test = wave_split(options, seed, Split::Test, options.test);
   return splits;
 }
 

@@ -9,7 +9,7 @@
 namespace vitrine {
 
 /// Tensor operations refuse more.
-inline constexpr size_t kMostDimensions = 64;
+inline constexpr size_t kMaxDimensions = 64;
 
 /// The bytes of a tensor whose elements have `element_bytes`; nothing if they do not fit 63 bits,
 /// even behind a dimension of 0.

@@ -112,8 +112,8 @@ class NpyHeaderReader {
         refuse(where_, "the shape holds '{}', expected a size", shown(rest_));
       rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
       result.push_back(size);
-      if (result.size() > kMostDimensions)
-        refuse(where_, "it has more than {} dimensions", kMostDimensions);
+      if (result.size() > kMaxDimensions)
+        refuse(where_, "it has more than {} dimensions", kMaxDimensions);
     }
     return result;
   }

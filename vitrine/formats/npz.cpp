@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 // Weights hardly shrink in a zip; what unpacks to far more is not meant well.
-constexpr uint64_t kAlwaysAllowed = uint64_t{1} << 30, kMostExpansion = 16;
+constexpr uint64_t kAlwaysAllowed = uint64_t{1} << 30, kMaxExpansion = 16;
 
 /// How much the file may unpack to, if it is a zip at all.
-uint64_t most_bytes(const fs::path& path) {
+uint64_t max_bytes(const fs::path& path) {
   check(fs::is_regular_file(path), "npz: {} is not a file", path.string());
   char magic[2] = {};
   std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
   check(magic[0] == 'P' && magic[1] == 'K',
         "npz: {} is not a zip archive, as numpy.savez makes them; is it the right file?",
         path.string());
-  return std::max(kAlwaysAllowed, kMostExpansion * fs::file_size(path));
+  return std::max(kAlwaysAllowed, kMaxExpansion * fs::file_size(path));
 }
 
 std::string place(const fs::path& path, const std::string& entry) {
@@ -43,7 +43,7 @@ TensorFile load_npz(const fs::path& path) {
     file.tensors.emplace_back(name, parse_npy(bytes, place(path, entry)));
   };
   read_archive(
-      path, [](const std::string&) { return true; }, take, most_bytes(path));
+      path, [](const std::string&) { return true; }, take, max_bytes(path));
   return file;
 }
 

@@ -97,9 +97,9 @@ StoredTensor read_tensor(const std::string& name, const Json& entry, const fs::p
         "F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL",
         path.string(), name, tensor.dtype);
   tensor.shape = read_sizes(entry, "shape", name, path);
-  if (tensor.shape.size() > kMostDimensions)
+  if (tensor.shape.size() > kMaxDimensions)
     refuse(path, "tensor '{}' has {} dimensions, more than {}", name, tensor.shape.size(),
-           kMostDimensions);
+           kMaxDimensions);
   const auto offsets = read_sizes(entry, "data_offsets", name, path);
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     refuse(path, "tensor '{}': data_offsets [{}] are not a begin and an end", name,

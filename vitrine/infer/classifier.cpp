@@ -26,10 +26,10 @@ Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string
   auto loaded =
       std::make_unique<Loaded>(Loaded{load_checkpoint(run_or_checkpoint), open_device(device)});
   const auto& [model, info] = loaded->checkpoint;
-  check(model->image_shape().has_value(), "predict: {} ({}) does not take pictures; {}",
+  check(model->image_shape().has_value(), "predict: {} ({}) does not take images; {}",
         run_or_checkpoint.string(), info.model.name(),
         model->task() == Task::DigitSum ? "give it sums such as 57+68"
-                                        : "choose a network that names pictures or adds");
+                                        : "choose a network that names images or adds");
   loaded->checkpoint.model->to(loaded->device);
   return Classifier(std::move(loaded));
 }
@@ -53,8 +53,8 @@ std::vector<std::vector<Prediction>> Classifier::classify_batch(const std::vecto
   const auto& [model, info] = loaded_->checkpoint;
   std::vector<torch::Tensor> inputs;
   for (const auto& image : images) inputs.push_back(preprocess(image, *info.preprocess));
-  const auto scores = model->forward(torch::stack(inputs).to(loaded_->device));  // (B, N)
-  return top_predictions(scores, info.classes, k);
+  const auto logits = model->forward(torch::stack(inputs).to(loaded_->device));  // (B, N)
+  return top_predictions(logits, info.classes, k);
 }
 
 }  // namespace vitrine

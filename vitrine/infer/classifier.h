@@ -16,7 +16,7 @@ struct Prediction {
   double probability = 0;
 };
 
-/// A trained network that names what is on a picture. May be used from several threads at once.
+/// A trained network that names what is on an image. May be used from several threads at once.
 class Classifier {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.
@@ -29,7 +29,7 @@ class Classifier {
   std::vector<Prediction> classify(const Image& image, int64_t k = 5) const;
   /// The same for a JPEG, PNG or WebP file.
   std::vector<Prediction> classify_file(const fs::path& path, int64_t k = 5) const;
-  /// The same for several pictures at once, in their order.
+  /// The same for several images at once, in their order.
   std::vector<std::vector<Prediction>> classify_batch(const std::vector<Image>& images,
                                                       int64_t k = 5) const;
 

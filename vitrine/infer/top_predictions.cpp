@@ -6,15 +6,15 @@
 
 namespace vitrine {
 
-std::vector<std::vector<Prediction>> top_predictions(const torch::Tensor& scores,
+std::vector<std::vector<Prediction>> top_predictions(const torch::Tensor& logits,
                                                      const std::vector<std::string>& classes,
                                                      int64_t k) {
   check(k >= 1, "predict: {} predictions were asked for; ask for at least 1", k);
-  check(scores.size(1) == static_cast<int64_t>(classes.size()),
-        "predict: the model tells {} classes apart, its checkpoint names {}", scores.size(1),
+  check(logits.size(1) == static_cast<int64_t>(classes.size()),
+        "predict: the model tells {} classes apart, its checkpoint names {}", logits.size(1),
         classes.size());
-  const auto B = scores.size(0), K = std::min(k, scores.size(1));
-  const auto [shares, indices] = scores.softmax(1).to(torch::kCPU, torch::kDouble).topk(K, 1);
+  const auto B = logits.size(0), K = std::min(k, logits.size(1));
+  const auto [shares, indices] = logits.softmax(1).to(torch::kCPU, torch::kDouble).topk(K, 1);
   std::vector<std::vector<Prediction>> result(B);
   for (int64_t b = 0; b < B; ++b)
     for (int64_t i = 0; i < K; ++i) {

@@ -61,7 +61,7 @@ torch::Tensor softmax_attention(const Tokens& t) {
 torch::Tensor shared_attention(const Tokens& t) {
   const auto k = t.q / t.q.norm(2, -1, /*keepdim=*/true);
   const auto scores = t.q.matmul(k.transpose(-2, -1)) / std::sqrt(kHeadWidth);
-  return (scores - kOwnPenalty * torch::eye(t.q.size(2))).softmax(-1).matmul(t.v);
+  return (scores - kSelfPenalty * torch::eye(t.q.size(2))).softmax(-1).matmul(t.v);
 }
 
 /// (k, T): row i takes the mean of the i-th of k runs of tokens.
@@ -106,9 +106,9 @@ ApproximationCurve measured(
 }  // namespace
 
 std::vector<ApproximationCurve> approximation_errors(int64_t tokens, uint64_t seed) {
-  constexpr int64_t kFewest = 64, kMost = 4096, kBucket = 32;
-  check(tokens >= kFewest && tokens <= kMost, "approximation: n {} is not between {} and {}",
-        tokens, kFewest, kMost);
+  constexpr int64_t kMin = 64, kMax = 4096, kBucket = 32;
+  check(tokens >= kMin && tokens <= kMax, "approximation: n {} is not between {} and {}", tokens,
+        kMin, kMax);
   const torch::NoGradGuard no_grad;
   torch::manual_seed(seed);
   const auto T = tokens;

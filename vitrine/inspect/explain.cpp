@@ -37,7 +37,7 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
   const torch::NoGradGuard no_grad;
   const auto x = preprocess(image, *info.preprocess).unsqueeze(0);
   AttentionCapture capture;
-  const auto scores = model->forward(x);
+  const auto logits = model->forward(x);
   check(!capture.layers.empty(),
         "explain: {} has no attention recorded, so there is nothing to show; explain a "
         "transformer, such as vit_c10_small or cct_2_3x2",
@@ -47,8 +47,8 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
 
   const auto& grid = capture.layers.front().queries;
   Explanation result{.model = info.model.name(),
-                     .picture = seen_part(image, *info.preprocess),
-                     .predictions = top_predictions(scores, info.classes, kPredictions)[0],
+                     .image = seen_part(image, *info.preprocess),
+                     .predictions = top_predictions(logits, info.classes, kPredictions)[0],
                      .class_token = grid.prefix > 0,
                      .rows = grid.rows,
                      .columns = grid.columns};

@@ -12,24 +12,25 @@ namespace vitrine {
 
 struct LoadedCheckpoint;
 
-/// What a network answered to a picture and what it looked at on the way.
+/// What a network answered to an image and what it looked at on the way.
 struct Explanation {
   std::string model;
-  Image picture;  // the part of the picture that the network sees
+  Image image;  // the part of the image that the network sees
   std::vector<Prediction> predictions;
   bool class_token = false;       // otherwise heads' maps are means over all tokens
   int64_t rows = 0, columns = 0;  // of the first layer's grid of patches
-  std::vector<std::vector<plot::Matrix>> heads{};  // per layer and head: on its keys' grid, sum <= 1
-  plot::Matrix rollout{};                          // (rows, columns)
+  std::vector<std::vector<plot::Matrix>>
+      heads{};               // per layer and head: on its keys' grid, sum <= 1
+  plot::Matrix rollout{};    // (rows, columns)
   plot::Matrix positions{};  // similarity of every two patches' positions; no rows: has none
 };
 
-/// Runs the picture through the network; throws for networks without attention over patches.
+/// Runs the image through the network; throws for networks without attention over patches.
 Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image);
 
 /// Writes prediction.png, rollout.png, attention.png, positions.png (where the network has
 /// positions) and explain.html, which holds them all; returns their paths, the page last.
-/// `subject` names the picture.
+/// `subject` names the image.
 std::vector<fs::path> write_explanation(const Explanation& explanation, const std::string& subject,
                                         const fs::path& folder);
 

@@ -10,8 +10,8 @@ namespace {
 using plot::Chart;
 using plot::Figure;
 using plot::HeatMap;
+using plot::ImagePanel;
 using plot::Matrix;
-using plot::Picture;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
 
@@ -29,7 +29,7 @@ Figure prediction_figure(const Explanation& e) {
   const auto& best = e.predictions.front();
   return {.title = fmt::format("{} says: {} ({})", e.model, best.label, percent(best.probability)),
           .columns = 2,
-          .panels = {Picture{.title = "What the network sees", .image = e.picture}, chart}};
+          .panels = {ImagePanel{.title = "What the network sees", .image = e.image}, chart}};
 }
 
 Figure rollout_figure(const Explanation& e) {
@@ -37,11 +37,11 @@ Figure rollout_figure(const Explanation& e) {
   for (auto& value : shares.values) value *= 100;
   return {.title = "Attention rollout: which patches reach the answer",
           .columns = 2,
-          .panels = {Picture{.title = "Picture", .image = e.picture, .size = 300},
-                     Picture{.title = "Rollout over the picture",
-                             .image = e.picture,
-                             .heat = shares,
-                             .size = 300}},
+          .panels = {ImagePanel{.title = "Image", .image = e.image, .size = 300},
+                     ImagePanel{.title = "Rollout over the image",
+                                .image = e.image,
+                                .heat = shares,
+                                .size = 300}},
           .shared_colors = true,
           .color_label = "share of each patch (%)"};
 }
@@ -57,7 +57,7 @@ double brightest(const Matrix& map) {
 }
 
 /// Leaves a panel's room white.
-Picture blank(double size) {
+ImagePanel blank(double size) {
   Image white(1, 1);
   std::fill_n(white.at(0, 0), white.channels, uint8_t{255});
   return {.image = white, .size = size};
@@ -149,12 +149,12 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
 
   page.section("The answer");
   writer.add("prediction.png", prediction_figure(e),
-             "Left, the part of the picture that the network sees. Right, the probabilities of the "
+             "Left, the part of the image that the network sees. Right, the probabilities of the "
              "classes it finds most likely.");
 
   page.section("Attention rollout");
   page.paragraph(fmt::format(
-      "The picture is cut into {} x {} patches, and every layer mixes what it knows about them. "
+      "The image is cut into {} x {} patches, and every layer mixes what it knows about them. "
       "Rollout follows that mixing through all {} layers: it averages the heads, adds the residual "
       "path and multiplies the layers.",
       e.rows, e.columns, e.heads.size()));
@@ -165,7 +165,7 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
   page.section("Every layer, every head");
   page.paragraph(
       "Each layer has several heads, and each head chooses for itself where to look. Heads often "
-      "divide the work: some look nearby, some at the whole picture, some at the object.");
+      "divide the work: some look nearby, some at the whole image, some at the object.");
   writer.add(
       "attention.png", attention_figure(e),
       fmt::format("Attention weights of {} on the patches, one map per layer and head. "

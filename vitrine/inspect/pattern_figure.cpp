@@ -24,8 +24,8 @@ std::string name_of_kind(const AttentionPattern& pattern) {
 Color color_of(const AttentionPattern& p, int64_t i, int64_t j) {
   if (i == j && p.allows(i, j)) return kItself;
   if (!p.allows(i, j)) return p.causal && j > i ? kHidden : kNothing;
-  const bool halves = p.kind != PatternKind::Dense && p.kind != PatternKind::Local;
-  return halves && !p.first_half(i, j) ? kSecond : kFirst;
+  const bool factors = p.kind != PatternKind::Dense && p.kind != PatternKind::Local;
+  return factors && !p.first_factor(i, j) ? kSecond : kFirst;
 }
 
 void paint(Image& image, int64_t x, int64_t y, Color color) {
@@ -36,7 +36,7 @@ void paint(Image& image, int64_t x, int64_t y, Color color) {
 }
 
 /// Row i, column j: whether token i sees token j.
-Image matrix_picture(const AttentionPattern& pattern, int64_t tokens) {
+Image matrix_image(const AttentionPattern& pattern, int64_t tokens) {
   Image image(tokens, tokens);
   for (int64_t i = 0; i < tokens; ++i)
     for (int64_t j = 0; j < tokens; ++j) paint(image, j, i, color_of(pattern, i, j));
@@ -44,9 +44,8 @@ Image matrix_picture(const AttentionPattern& pattern, int64_t tokens) {
 }
 
 /// What `token` sees, with all tokens in rows of `columns`; cells are drawn wide or high so that
-/// the picture is about square.
-Image view_picture(const AttentionPattern& pattern, int64_t tokens, int64_t token,
-                   int64_t columns) {
+/// the image is about square.
+Image view_image(const AttentionPattern& pattern, int64_t tokens, int64_t token, int64_t columns) {
   const int64_t rows = (tokens + columns - 1) / columns;
   const int64_t wide = std::max<int64_t>(1, rows / columns),
                 high = std::max<int64_t>(1, columns / rows);
@@ -75,7 +74,7 @@ std::string color_text(const AttentionPattern& p) {
 
 }  // namespace
 
-double pattern_share(const AttentionPattern& pattern, int64_t tokens) {
+double pattern_density(const AttentionPattern& pattern, int64_t tokens) {
   const auto allowed = kernels::attention_plan(pattern, tokens)->pairs;
   const double n = static_cast<double>(tokens);
   return static_cast<double>(allowed) / (pattern.causal ? n * (n + 1) / 2 : n * n);
@@ -83,23 +82,23 @@ double pattern_share(const AttentionPattern& pattern, int64_t tokens) {
 
 plot::Figure pattern_figure(const AttentionPattern& pattern, int64_t tokens) {
   pattern.validate();
-  constexpr int64_t kMostTokens = 4096;
-  check(tokens > 0 && tokens <= kMostTokens, "inspect: n {} is not between 1 and {}", tokens,
-        kMostTokens);
+  constexpr int64_t kMaxTokens = 4096;
+  check(tokens > 0 && tokens <= kMaxTokens, "inspect: n {} is not between 1 and {}", tokens,
+        kMaxTokens);
   const auto columns = std::min(pattern.stride, tokens);
   const auto rows = (tokens + columns - 1) / columns;
   const auto token = std::min(tokens - 1, rows * 5 / 8 * columns + columns / 2);
   return {.title = fmt::format("{} attention, {} tokens, stride {}: {:.1f} % of the pairs ({})",
                                name_of_kind(pattern), tokens, pattern.stride,
-                               100 * pattern_share(pattern, tokens), color_text(pattern)),
+                               100 * pattern_density(pattern, tokens), color_text(pattern)),
           .columns = 2,
-          .panels = {plot::Picture{.title = "row i, column j: token i sees token j",
-                                   .image = matrix_picture(pattern, tokens),
-                                   .smooth = false,
-                                   .size = 480},
-                     plot::Picture{
+          .panels = {plot::ImagePanel{.title = "row i, column j: token i sees token j",
+                                      .image = matrix_image(pattern, tokens),
+                                      .smooth = false,
+                                      .size = 480},
+                     plot::ImagePanel{
                          .title = fmt::format("what token {} sees, in rows of {}", token, columns),
-                         .image = view_picture(pattern, tokens, token, columns),
+                         .image = view_image(pattern, tokens, token, columns),
                          .smooth = false,
                          .size = 480}}};
 }

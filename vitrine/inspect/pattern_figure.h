@@ -10,6 +10,6 @@ namespace vitrine {
 plot::Figure pattern_figure(const AttentionPattern& pattern, int64_t tokens);
 
 /// The share of the pairs of a dense pattern with the same causality that this one allows.
-double pattern_share(const AttentionPattern& pattern, int64_t tokens);
+double pattern_density(const AttentionPattern& pattern, int64_t tokens);
 
 }  // namespace vitrine

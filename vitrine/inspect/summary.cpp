@@ -9,7 +9,7 @@
 
 namespace vitrine {
 
-ModelSummary summarise(Model& model) {
+ModelSummary summarize(Model& model) {
   ModelSummary summary;
   summary.layers = watch_forward(model);
   for (const auto& p : model.parameters()) {
@@ -29,9 +29,9 @@ ModelSummary summarise(Model& model) {
   return summary;
 }
 
-ModelSummary summarise(const ModelChoice& choice) {
+ModelSummary summarize(const ModelChoice& choice) {
   const ShapesOnly shapes_only;
-  return summarise(*choice.build());
+  return summarize(*choice.build());
 }
 
 }  // namespace vitrine

@@ -35,9 +35,9 @@ struct ModelSummary {
 };
 
 /// Runs `example_input(1)` through the model, in evaluation mode and on the model's device.
-ModelSummary summarise(Model& model);
+ModelSummary summarize(Model& model);
 /// The same without weights: any size of network takes milliseconds.
-ModelSummary summarise(const ModelChoice& choice);
+ModelSummary summarize(const ModelChoice& choice);
 
 /// An aligned table of the layers, grouped by block, with totals.
 std::string summary_text(const std::string& title, const ModelSummary& summary);

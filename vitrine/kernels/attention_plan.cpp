@@ -14,7 +14,7 @@ constexpr int64_t kQueries = 64, kKeys = 128;
 
 using Allows = std::function<bool(int64_t query, int64_t key)>;
 
-Places piece(const Places& all, int64_t first, int64_t count) {
+StridedIndices piece(const StridedIndices& all, int64_t first, int64_t count) {
   if (all.run == 1) return {all.start + first * all.step, all.step, 1, count};
   check(first % all.run == 0, "attention plan: a piece starts within a run");
   return {all.start + first / all.run * all.step, all.step, all.run, count};
@@ -29,19 +29,19 @@ class Planner {
   AttentionPlan make() {
     using K = PatternKind;
     const auto& p = pattern_;
-    const bool halves = p.kind == K::Strided || p.kind == K::Fixed;
-    const bool first = !halves || p.half != PatternHalf::Second;
-    const bool second = p.kind == K::Longformer || (halves && p.half != PatternHalf::First);
-    const Allows in_first = [&](int64_t i, int64_t j) { return p.first_half(i, j); };
-    // What both halves allow belongs to the first.
+    const bool factors = p.kind == K::Strided || p.kind == K::Fixed;
+    const bool first = !factors || p.factor != PatternFactor::Second;
+    const bool second = p.kind == K::Longformer || (factors && p.factor != PatternFactor::First);
+    const Allows in_first = [&](int64_t i, int64_t j) { return p.first_factor(i, j); };
+    // What both factors allow belongs to the first.
     const Allows in_second = [&, first](int64_t i, int64_t j) {
-      return p.second_half(i, j) && !(first && p.first_half(i, j));
+      return p.second_factor(i, j) && !(first && p.first_factor(i, j));
     };
     if (p.kind == K::Dense) dense([](int64_t, int64_t) { return true; });
     if (p.kind == K::Fixed && first) blocks(in_first);
     if (p.kind != K::Dense && p.kind != K::Fixed && first) window(in_first);
     if (!second) return std::move(plan_);
-    // Before and after the query apart, because the first half may lie between them.
+    // Before and after the query apart, because the first factor may lie between them.
     second_pass([&](int64_t i, int64_t j) { return j <= i && in_second(i, j); });
     if (!p.causal) second_pass([&](int64_t i, int64_t j) { return j > i && in_second(i, j); });
     return std::move(plan_);
@@ -55,19 +55,20 @@ class Planner {
   }
 
   /// Adds the queries with every key among `keys` that they may see.
-  void add(Pass& pass, const Places& queries, const Places& keys, const Allows& allows) {
+  void add(Pass& pass, const StridedIndices& queries, const StridedIndices& keys,
+           const Allows& allows) {
     for (int64_t q = 0; q < queries.count; q += kQueries) {
       QueryGroup group{piece(queries, q, std::min(kQueries, queries.count - q)), {}};
       const int64_t step = std::max(kKeys / keys.run, int64_t{1}) * keys.run;
       for (int64_t k = 0; k < keys.count; k += step)
         add_tile(group, piece(keys, k, std::min(step, keys.count - k)), allows);
       if (group.tiles.empty()) continue;
-      plan_.most_queries = std::max(plan_.most_queries, group.queries.count);
+      plan_.max_queries = std::max(plan_.max_queries, group.queries.count);
       pass.push_back(std::move(group));
     }
   }
 
-  void add_tile(QueryGroup& group, const Places& keys, const Allows& allows) {
+  void add_tile(QueryGroup& group, const StridedIndices& keys, const Allows& allows) {
     const int64_t last_query = group.queries[group.queries.count - 1];
     if (pattern_.causal && keys[0] > last_query) return;
     KeyTile tile{.keys = keys};
@@ -77,13 +78,13 @@ class Planner {
     if (seen == 0) return;
     plan_.pairs += seen;
     if (seen == group.queries.count * keys.count) {
-      tile.whole = true;
-      tile.low.clear();
-      tile.high.clear();
+      tile.dense = true;
+      tile.key_begin.clear();
+      tile.key_end.clear();
     }
-    tile.number = plan_.cells;
+    tile.first_cell = plan_.cells;
     plan_.cells += group.queries.count * keys.count;
-    plan_.most_keys = std::max(plan_.most_keys, keys.count);
+    plan_.max_keys = std::max(plan_.max_keys, keys.count);
     group.tiles.push_back(std::move(tile));
   }
 
@@ -98,8 +99,8 @@ class Planner {
     while (high > low && !sees(high - 1)) --high;
     for (int64_t k = low; k < high; ++k)
       check(sees(k), "attention plan: the keys of query {} have a gap", query);
-    tile.low.push_back(static_cast<int32_t>(low));
-    tile.high.push_back(static_cast<int32_t>(high));
+    tile.key_begin.push_back(static_cast<int32_t>(low));
+    tile.key_end.push_back(static_cast<int32_t>(high));
     return high - low;
   }
 
@@ -121,7 +122,7 @@ class Planner {
   void blocks(const Allows& allows) {
     Pass pass;
     for (int64_t q = 0; q < plan_.tokens; q += pattern_.stride) {
-      const Places block{.start = q, .count = std::min(pattern_.stride, plan_.tokens - q)};
+      const StridedIndices block{.start = q, .count = std::min(pattern_.stride, plan_.tokens - q)};
       add(pass, block, block, allows);
     }
     plan_.passes.push_back(std::move(pass));
@@ -131,7 +132,7 @@ class Planner {
     Pass pass;
     const int64_t l = pattern_.stride, n = plan_.tokens;
     for (int64_t r = 0; r < std::min(l, n); ++r) {
-      const Places same{.start = r, .step = l, .count = (n - r + l - 1) / l};
+      const StridedIndices same{.start = r, .step = l, .count = (n - r + l - 1) / l};
       add(pass, same, same, allows);
     }
     plan_.passes.push_back(std::move(pass));
@@ -139,10 +140,10 @@ class Planner {
 
   void summaries(const Allows& allows) {
     Pass pass;
-    const int64_t l = pattern_.stride, c = pattern_.summary, n = plan_.tokens;
+    const int64_t l = pattern_.stride, c = pattern_.summary_tokens, n = plan_.tokens;
     const int64_t start = l - c * (pattern_.offset + 1);
     const int64_t whole = n / l, rest = std::clamp<int64_t>(n % l - start, 0, c);
-    const Places keys{.start = start, .step = l, .run = c, .count = whole * c + rest};
+    const StridedIndices keys{.start = start, .step = l, .run = c, .count = whole * c + rest};
     add(pass, {.count = n}, keys, allows);
     plan_.passes.push_back(std::move(pass));
   }
@@ -177,8 +178,8 @@ std::shared_ptr<const AttentionPlan> attention_plan(const AttentionPattern& patt
     if (one.pattern == pattern && one.plan->tokens == tokens) return one.plan;
   pattern.validate();
   check(tokens > 0, "attention plan: {} tokens", tokens);
-  constexpr size_t kMostKept = 64;
-  if (kept.size() == kMostKept) kept.erase(kept.begin());
+  constexpr size_t kMaxKept = 64;
+  if (kept.size() == kMaxKept) kept.erase(kept.begin());
   kept.push_back({pattern, std::make_shared<AttentionPlan>(Planner(pattern, tokens).make())});
   return kept.back().plan;
 }

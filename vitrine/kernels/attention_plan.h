@@ -9,23 +9,24 @@
 namespace vitrine::kernels {
 
 /// Tokens at start + (k / run) * step + k % run, for k = 0 .. count - 1.
-struct Places {
+struct StridedIndices {
   int64_t start = 0, step = 1, run = 1, count = 0;
 
   int64_t operator[](int64_t k) const { return start + k / run * step + k % run; }
 };
 
-/// Keys that a group of queries meets at once. Query r sees those from low[r] to high[r] - 1.
+/// Keys that a group of queries meets at once. Query r sees those from key_begin[r] to key_end[r]
+/// - 1.
 struct KeyTile {
-  Places keys;
-  bool whole = false;  // every query sees every key, and `low` and `high` are empty
-  std::vector<int32_t> low{}, high{};
-  int64_t number = 0;  // of its first cell among the cells of the plan
+  StridedIndices keys;
+  bool dense = false;  // every query sees every key; `key_begin` and `key_end` are empty
+  std::vector<int32_t> key_begin{}, key_end{};
+  int64_t first_cell = 0;  // its number among the cells of the plan
 };
 
 /// Queries that are worked on together, and all keys that they meet in one pass.
 struct QueryGroup {
-  Places queries;
+  StridedIndices queries;
   std::vector<KeyTile> tiles;
 };
 
@@ -38,10 +39,10 @@ using Pass = std::vector<QueryGroup>;
 struct AttentionPlan {
   int64_t tokens = 0;
   std::vector<Pass> passes;
-  int64_t pairs = 0;         // that the pattern allows
-  int64_t cells = 0;         // in all tiles
-  int64_t most_queries = 0;  // in a group
-  int64_t most_keys = 0;     // in a tile
+  int64_t pairs = 0;        // that the pattern allows
+  int64_t cells = 0;        // in all tiles
+  int64_t max_queries = 0;  // in a group
+  int64_t max_keys = 0;     // in a tile
 };
 
 /// The plan for the pattern, made once and then kept.

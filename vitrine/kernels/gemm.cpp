@@ -14,8 +14,10 @@ struct Operand {
   const T* values;
   int64_t row, column;
 
-  Operand(Turn turn, const T* first, int64_t ld)
-      : values(first), row(turn == Turn::Yes ? 1 : ld), column(turn == Turn::Yes ? ld : 1) {}
+  Operand(Transpose trans, const T* first, int64_t ld)
+      : values(first),
+        row(trans == Transpose::Yes ? 1 : ld),
+        column(trans == Transpose::Yes ? ld : 1) {}
 };
 
 /// N columns from `first` on, whose sums stay in registers. `Packed`: the columns of b lie side by
@@ -51,34 +53,38 @@ void tiny_gemm(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a, co
   columns.template operator()<1>();
 }
 
-CBLAS_TRANSPOSE blas(Turn turn) { return turn == Turn::Yes ? CblasTrans : CblasNoTrans; }
+CBLAS_TRANSPOSE blas(Transpose trans) {
+  return trans == Transpose::Yes ? CblasTrans : CblasNoTrans;
+}
 
-void blas_gemm(Turn ta, Turn tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-               int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+void blas_gemm(Transpose ta, Transpose tb, int64_t m, int64_t n, int64_t k, float alpha,
+               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+               int64_t ldc) {
   cblas_sgemm(CblasRowMajor, blas(ta), blas(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void blas_gemm(Turn ta, Turn tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
-               int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
+void blas_gemm(Transpose ta, Transpose tb, int64_t m, int64_t n, int64_t k, double alpha,
+               const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
+               int64_t ldc) {
   cblas_dgemm(CblasRowMajor, blas(ta), blas(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 }  // namespace
 
 template <typename T>
-void gemm(Turn ta, Turn tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
-          const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+void gemm(Transpose ta, Transpose tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
+          int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   if (m * n * k > kTinyProduct)
     return blas_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   const Operand<T> left(ta, a, lda), right(tb, b, ldb);
-  if (tb == Turn::No)
+  if (tb == Transpose::No)
     tiny_gemm<true>(m, n, k, alpha, left, right, beta, c, ldc);
   else
     tiny_gemm<false>(m, n, k, alpha, left, right, beta, c, ldc);
 }
 
-template void gemm(Turn, Turn, int64_t, int64_t, int64_t, float, const float*, int64_t,
+template void gemm(Transpose, Transpose, int64_t, int64_t, int64_t, float, const float*, int64_t,
                    const float*, int64_t, float, float*, int64_t);
-template void gemm(Turn, Turn, int64_t, int64_t, int64_t, double, const double*, int64_t,
+template void gemm(Transpose, Transpose, int64_t, int64_t, int64_t, double, const double*, int64_t,
                    const double*, int64_t, double, double*, int64_t);
 
 }  // namespace vitrine::kernels

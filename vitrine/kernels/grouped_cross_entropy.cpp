@@ -25,8 +25,8 @@ void exponentials(T* x, int64_t n) {
 
 /// Moves each group so that its greatest score is 0; returns what the targets then score together.
 template <typename T>
-double shift_groups(const GroupedScores<T>& in, T* shifted) {
-  const T* x = in.scores;
+double shift_groups(const GroupedLogits<T>& in, T* shifted) {
+  const T* x = in.logits;
   const int64_t* target = in.targets;
   double total = 0;
   for (int64_t row = 0; row < in.rows; ++row) {
@@ -44,7 +44,7 @@ double shift_groups(const GroupedScores<T>& in, T* shifted) {
 
 /// Turns exponentials into gradients; returns the sum of the groups' log-sums.
 template <typename T>
-double finish_groups(const GroupedScores<T>& in, T factor, T* e) {
+double finish_groups(const GroupedLogits<T>& in, T factor, T* e) {
   const int64_t* target = in.targets;
   double total = 0;
   for (int64_t row = 0; row < in.rows; ++row) {
@@ -62,7 +62,7 @@ double finish_groups(const GroupedScores<T>& in, T factor, T* e) {
 }
 
 template <typename T>
-double loss_and_gradient(const GroupedScores<T>& in, T factor, T* gradient) {
+double loss_and_gradient(const GroupedLogits<T>& in, T factor, T* gradient) {
   int64_t width = 0;
   for (const auto n : in.groups) width += n;
   const double targets = shift_groups(in, gradient);
@@ -70,10 +70,10 @@ double loss_and_gradient(const GroupedScores<T>& in, T factor, T* gradient) {
   return finish_groups(in, factor, gradient) - targets;
 }
 
-double cross_entropy_f(const GroupedScores<float>& in, float factor, float* gradient) {
+double cross_entropy_f(const GroupedLogits<float>& in, float factor, float* gradient) {
   return loss_and_gradient(in, factor, gradient);
 }
-double cross_entropy_d(const GroupedScores<double>& in, double factor, double* gradient) {
+double cross_entropy_d(const GroupedLogits<double>& in, double factor, double* gradient) {
   return loss_and_gradient(in, factor, gradient);
 }
 
@@ -86,10 +86,10 @@ namespace vitrine::kernels {
 HWY_EXPORT(cross_entropy_f);
 HWY_EXPORT(cross_entropy_d);
 
-double grouped_cross_entropy(const GroupedScores<float>& in, float factor, float* gradient) {
+double grouped_cross_entropy(const GroupedLogits<float>& in, float factor, float* gradient) {
   return HWY_DYNAMIC_DISPATCH(cross_entropy_f)(in, factor, gradient);
 }
-double grouped_cross_entropy(const GroupedScores<double>& in, double factor, double* gradient) {
+double grouped_cross_entropy(const GroupedLogits<double>& in, double factor, double* gradient) {
   return HWY_DYNAMIC_DISPATCH(cross_entropy_d)(in, factor, gradient);
 }
 

@@ -5,10 +5,10 @@
 
 namespace vitrine::kernels {
 
-/// Rows of scores that fall into groups, with one right score in each group.
+/// Rows of logits that fall into groups, with one right logit in each group.
 template <typename T>
-struct GroupedScores {
-  const T* scores;         // (rows, sum of groups)
+struct GroupedLogits {
+  const T* logits;         // (rows, sum of groups)
   const int64_t* targets;  // (rows, groups): the right one within its group
   int64_t rows;
   std::span<const int64_t> groups;  // how many scores each has
@@ -16,8 +16,8 @@ struct GroupedScores {
 };
 
 /// The sum of the cross-entropies of all groups of all rows; `gradient` becomes its derivative by
-/// the scores, times `factor`. Targets must lie within their groups.
-double grouped_cross_entropy(const GroupedScores<float>& in, float factor, float* gradient);
-double grouped_cross_entropy(const GroupedScores<double>& in, double factor, double* gradient);
+/// the logits, times `factor`. Targets must lie within their groups.
+double grouped_cross_entropy(const GroupedLogits<float>& in, float factor, float* gradient);
+double grouped_cross_entropy(const GroupedLogits<double>& in, double factor, double* gradient);
 
 }  // namespace vitrine::kernels

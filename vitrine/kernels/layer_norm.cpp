@@ -28,7 +28,7 @@ HWY_INLINE auto total(D d, V v) {
 }
 
 template <typename T>
-void forward(const NormRows<T>& r, const T* shift, T eps, T* y) {
+void forward(const NormRows<T>& r, const T* beta, T eps, T* y) {
   const T share = T(1) / static_cast<T>(r.n);
   for (int64_t row = 0; row < r.rows; ++row) {
     const T* x = r.x + row * r.n;
@@ -40,50 +40,50 @@ void forward(const NormRows<T>& r, const T* shift, T eps, T* y) {
       const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
       squares += total(d, hn::Mul(away, away));
     });
-    const T inverse = 1 / std::sqrt(squares * share + eps);
+    const T inv_std = 1 / std::sqrt(squares * share + eps);
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
-      const auto unit = hn::Mul(away, hn::Set(d, inverse));
-      hn::StoreU(hn::MulAdd(unit, hn::LoadU(d, r.scale + i), hn::LoadU(d, shift + i)), d, out + i);
+      const auto unit = hn::Mul(away, hn::Set(d, inv_std));
+      hn::StoreU(hn::MulAdd(unit, hn::LoadU(d, r.gamma + i), hn::LoadU(d, beta + i)), d, out + i);
     });
     r.mean[row] = mean;
-    r.inverse[row] = inverse;
+    r.inv_std[row] = inv_std;
   }
 }
 
 template <typename T>
-void backward(const NormRows<T>& r, const T* dy, T* dx, T* d_scale, T* d_shift) {
+void backward(const NormRows<T>& r, const T* dy, T* dx, T* d_gamma, T* d_beta) {
   const T share = T(1) / static_cast<T>(r.n);
   for (int64_t row = 0; row < r.rows; ++row) {
     const T* x = r.x + row * r.n;
     const T* g = dy + row * r.n;
     T* out = dx + row * r.n;
-    const T mean = r.mean[row], inverse = r.inverse[row];
+    const T mean = r.mean[row], inv_std = r.inv_std[row];
     const auto unit = [&](auto d, int64_t i) HWY_ATTR {
-      return hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, inverse));
+      return hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, inv_std));
     };
     T sum = 0, dot = 0;
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto gradient = hn::LoadU(d, g + i), u = unit(d, i);
-      const auto scaled = hn::Mul(gradient, hn::LoadU(d, r.scale + i));
+      const auto scaled = hn::Mul(gradient, hn::LoadU(d, r.gamma + i));
       sum += total(d, scaled);
       dot += total(d, hn::Mul(scaled, u));
-      hn::StoreU(hn::MulAdd(gradient, u, hn::LoadU(d, d_scale + i)), d, d_scale + i);
-      hn::StoreU(hn::Add(gradient, hn::LoadU(d, d_shift + i)), d, d_shift + i);
+      hn::StoreU(hn::MulAdd(gradient, u, hn::LoadU(d, d_gamma + i)), d, d_gamma + i);
+      hn::StoreU(hn::Add(gradient, hn::LoadU(d, d_beta + i)), d, d_beta + i);
     });
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
-      const auto scaled = hn::Mul(hn::LoadU(d, g + i), hn::LoadU(d, r.scale + i));
+      const auto scaled = hn::Mul(hn::LoadU(d, g + i), hn::LoadU(d, r.gamma + i));
       const auto along = hn::MulAdd(unit(d, i), hn::Set(d, dot * share), hn::Set(d, sum * share));
-      hn::StoreU(hn::Mul(hn::Sub(scaled, along), hn::Set(d, inverse)), d, out + i);
+      hn::StoreU(hn::Mul(hn::Sub(scaled, along), hn::Set(d, inv_std)), d, out + i);
     });
   }
 }
 
-void forward_f(const NormRows<float>& r, const float* shift, float eps, float* y) {
-  forward(r, shift, eps, y);
+void forward_f(const NormRows<float>& r, const float* beta, float eps, float* y) {
+  forward(r, beta, eps, y);
 }
-void forward_d(const NormRows<double>& r, const double* shift, double eps, double* y) {
-  forward(r, shift, eps, y);
+void forward_d(const NormRows<double>& r, const double* beta, double eps, double* y) {
+  forward(r, beta, eps, y);
 }
 void backward_f(const NormRows<float>& r, const float* dy, float* dx, float* ds, float* db) {
   backward(r, dy, dx, ds, db);
@@ -103,19 +103,19 @@ HWY_EXPORT(forward_d);
 HWY_EXPORT(backward_f);
 HWY_EXPORT(backward_d);
 
-void layer_norm(const NormRows<float>& rows, const float* shift, float eps, float* y) {
-  HWY_DYNAMIC_DISPATCH(forward_f)(rows, shift, eps, y);
+void layer_norm(const NormRows<float>& rows, const float* beta, float eps, float* y) {
+  HWY_DYNAMIC_DISPATCH(forward_f)(rows, beta, eps, y);
 }
-void layer_norm(const NormRows<double>& rows, const double* shift, double eps, double* y) {
-  HWY_DYNAMIC_DISPATCH(forward_d)(rows, shift, eps, y);
+void layer_norm(const NormRows<double>& rows, const double* beta, double eps, double* y) {
+  HWY_DYNAMIC_DISPATCH(forward_d)(rows, beta, eps, y);
 }
-void layer_norm_backward(const NormRows<float>& rows, const float* dy, float* dx, float* d_scale,
-                         float* d_shift) {
-  HWY_DYNAMIC_DISPATCH(backward_f)(rows, dy, dx, d_scale, d_shift);
+void layer_norm_backward(const NormRows<float>& rows, const float* dy, float* dx, float* d_gamma,
+                         float* d_beta) {
+  HWY_DYNAMIC_DISPATCH(backward_f)(rows, dy, dx, d_gamma, d_beta);
 }
 void layer_norm_backward(const NormRows<double>& rows, const double* dy, double* dx,
-                         double* d_scale, double* d_shift) {
-  HWY_DYNAMIC_DISPATCH(backward_d)(rows, dy, dx, d_scale, d_shift);
+                         double* d_gamma, double* d_beta) {
+  HWY_DYNAMIC_DISPATCH(backward_d)(rows, dy, dx, d_gamma, d_beta);
 }
 
 }  // namespace vitrine::kernels

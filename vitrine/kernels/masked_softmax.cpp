@@ -106,16 +106,18 @@ HWY_EXPORT(again_d);
 HWY_EXPORT(gradient_row_f);
 HWY_EXPORT(gradient_row_d);
 
-float softmax_step(float* row, int64_t n, int64_t low, int64_t high, float& top, float& sum) {
+float online_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& top,
+                            float& sum) {
   return HWY_DYNAMIC_DISPATCH(step_f)(row, n, low, high, top, sum);
 }
-double softmax_step(double* row, int64_t n, int64_t low, int64_t high, double& top, double& sum) {
+double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, double& top,
+                             double& sum) {
   return HWY_DYNAMIC_DISPATCH(step_d)(row, n, low, high, top, sum);
 }
-void softmax_again(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
+void softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
   HWY_DYNAMIC_DISPATCH(again_f)(row, n, low, high, log_sum);
 }
-void softmax_again(double* row, int64_t n, int64_t low, int64_t high, double log_sum) {
+void softmax_from_logsumexp(double* row, int64_t n, int64_t low, int64_t high, double log_sum) {
   HWY_DYNAMIC_DISPATCH(again_d)(row, n, low, high, log_sum);
 }
 void softmax_gradient_row(const float* p, float* d, int64_t n, float dot) {

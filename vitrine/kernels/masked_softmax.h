@@ -7,12 +7,14 @@ namespace vitrine::kernels {
 /// One step of a softmax whose scores come piece by piece. Turns the scores low .. high - 1 of a
 /// row of n into exp(score - top) and the others into 0, after raising `top` to the greatest of
 /// them and adding to `sum`. Returns the factor for all that was summed before.
-float softmax_step(float* row, int64_t n, int64_t low, int64_t high, float& top, float& sum);
-double softmax_step(double* row, int64_t n, int64_t low, int64_t high, double& top, double& sum);
+float online_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& top,
+                            float& sum);
+double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, double& top,
+                             double& sum);
 
 /// Turns the scores low .. high - 1 of a row of n into exp(score - log_sum), the others into 0.
-void softmax_again(float* row, int64_t n, int64_t low, int64_t high, float log_sum);
-void softmax_again(double* row, int64_t n, int64_t low, int64_t high, double log_sum);
+void softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum);
+void softmax_from_logsumexp(double* row, int64_t n, int64_t low, int64_t high, double log_sum);
 
 /// d[i] = p[i] * (d[i] - dot).
 void softmax_gradient_row(const float* p, float* d, int64_t n, float dot);

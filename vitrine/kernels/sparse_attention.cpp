@@ -13,49 +13,50 @@ namespace {
 
 /// The vectors at equally distant places are a matrix where they lie.
 template <typename T>
-Vectors<T> matrix_at(Vectors<T> all, const Places& places) {
-  return {all.values + places.start * all.stride, all.stride * places.step};
+Vectors<T> matrix_at(Vectors<T> all, const StridedIndices& indices) {
+  return {all.values + indices.start * all.stride, all.stride * indices.step};
 }
 
-/// The tile's vectors as a matrix: in place, or copied to `room`.
+/// The tile's vectors as a matrix: in place, or copied to `buffer`.
 template <typename T>
-Vectors<const T> gathered(Vectors<const T> all, int64_t width, const Places& places,
-                          std::vector<T>& room) {
-  if (places.run == 1) return matrix_at(all, places);
-  for (int64_t k = 0; k < places.count; ++k)
-    std::copy_n(all.values + places[k] * all.stride, width, room.data() + k * width);
-  return {room.data(), width};
+Vectors<const T> gathered(Vectors<const T> all, int64_t width, const StridedIndices& indices,
+                          std::vector<T>& buffer) {
+  if (indices.run == 1) return matrix_at(all, indices);
+  for (int64_t k = 0; k < indices.count; ++k)
+    std::copy_n(all.values + indices[k] * all.stride, width, buffer.data() + k * width);
+  return {buffer.data(), width};
 }
 
-/// Where the tile's gradients are added up: in place, or in `room`, cleared.
+/// Where the tile's gradients are added up: in place, or in `buffer`, cleared.
 template <typename T>
-Vectors<T> gradient_matrix(Vectors<T> all, int64_t width, const Places& places,
-                           std::vector<T>& room) {
-  if (places.run == 1) return matrix_at(all, places);
-  std::fill_n(room.data(), places.count * width, T(0));
-  return {room.data(), width};
+Vectors<T> gradient_matrix(Vectors<T> all, int64_t width, const StridedIndices& indices,
+                           std::vector<T>& buffer) {
+  if (indices.run == 1) return matrix_at(all, indices);
+  std::fill_n(buffer.data(), indices.count * width, T(0));
+  return {buffer.data(), width};
 }
 
-/// Brings gradients from their room to their places, if they are not there already.
+/// Brings gradients from their buffer to their indices, if they are not there already.
 template <typename T>
-void scatter(const std::vector<T>& room, Vectors<T> all, int64_t width, const Places& places) {
-  if (places.run == 1) return;
-  for (int64_t k = 0; k < places.count; ++k) {
-    T* to = all.values + places[k] * all.stride;
-    for (int64_t c = 0; c < width; ++c) to[c] += room[k * width + c];
+void scatter(const std::vector<T>& buffer, Vectors<T> all, int64_t width,
+             const StridedIndices& indices) {
+  if (indices.run == 1) return;
+  for (int64_t k = 0; k < indices.count; ++k) {
+    T* to = all.values + indices[k] * all.stride;
+    for (int64_t c = 0; c < width; ++c) to[c] += buffer[k * width + c];
   }
 }
 
-int64_t low_of(const KeyTile& tile, int64_t row) { return tile.whole ? 0 : tile.low[row]; }
+int64_t low_of(const KeyTile& tile, int64_t row) { return tile.dense ? 0 : tile.key_begin[row]; }
 int64_t high_of(const KeyTile& tile, int64_t row) {
-  return tile.whole ? tile.keys.count : tile.high[row];
+  return tile.dense ? tile.keys.count : tile.key_end[row];
 }
 
 /// The vectors as columns: (width, count).
 template <typename T>
-void turn(Vectors<const T> rows, int64_t count, int64_t width, T* room) {
+void transpose(Vectors<const T> rows, int64_t count, int64_t width, T* buffer) {
   for (int64_t k = 0; k < count; ++k)
-    for (int64_t c = 0; c < width; ++c) room[c * count + k] = rows.values[k * rows.stride + c];
+    for (int64_t c = 0; c < width; ++c) buffer[c * count + k] = rows.values[k * rows.stride + c];
 }
 
 /// A run of queries (or keys) and what they see (or who sees them) taken together.
@@ -101,8 +102,8 @@ class Tile {
  public:
   Tile(const QueryGroup& group, const KeyTile& tile) : group_(group), tile_(tile) {}
 
-  /// cells = scale * q k^T, where `turned` holds the keys as columns.
-  void products(T scale, Vectors<const T> q, int64_t width, const T* turned, T* cells) const {
+  /// cells = scale * q k^T, where `transposed` holds the keys as columns.
+  void products(T scale, Vectors<const T> q, int64_t width, const T* transposed, T* cells) const {
     constexpr int64_t kWhole = 16;  // a few cells more are cheaper than half a vector
     const auto n = tile_.keys.count;
     for_queries(group_, tile_, [&](const Strip& s) {
@@ -110,7 +111,8 @@ class Tile {
       const auto high = std::min(n, (s.high + kWhole - 1) / kWhole * kWhole);
       small_product(s.count, high - low, width, scale,
                     StridedMatrix<T>{q.values + s.first * q.stride, q.stride, 1},
-                    RowMatrix<const T>{turned + low, n}, RowMatrix<T>{cells + s.first * n + low, n},
+                    RowMatrix<const T>{transposed + low, n},
+                    RowMatrix<T>{cells + s.first * n + low, n},
                     /*add=*/false);
     });
   }
@@ -146,22 +148,23 @@ class Tile {
 
 /// The weights with some dropped, or just the weights.
 template <typename T>
-const T* thinned(const DropoutKey& drop, const KeyTile& tile, int64_t cells, const T* weights,
-                 T* room) {
+const T* apply_dropout(const DropoutKey& drop, const KeyTile& tile, int64_t cells, const T* weights,
+                       T* buffer) {
   if (drop.probability == 0) return weights;
-  dropout(weights, room, cells, drop.probability, drop.key, static_cast<uint64_t>(tile.number));
-  return room;
+  dropout(weights, buffer, cells, drop.probability, drop.key,
+          static_cast<uint64_t>(tile.first_cell));
+  return buffer;
 }
 
 }  // namespace
 
 template <typename T>
 SparseScratch<T>::SparseScratch(const AttentionPlan& plan, int64_t key_width, int64_t value_width) {
-  const auto cells = plan.most_queries * plan.most_keys;
-  for (auto* room : {&scores, &dropped, &gradients}) room->resize(cells);
-  turned.resize(plan.most_keys * std::max(key_width, value_width));
-  for (auto* room : {&keys, &key_gradients}) room->resize(plan.most_keys * key_width);
-  for (auto* room : {&values, &value_gradients}) room->resize(plan.most_keys * value_width);
+  const auto cells = plan.max_queries * plan.max_keys;
+  for (auto* buffer : {&scores, &dropped, &gradients}) buffer->resize(cells);
+  transposed.resize(plan.max_keys * std::max(key_width, value_width));
+  for (auto* buffer : {&keys, &key_gradients}) buffer->resize(plan.max_keys * key_width);
+  for (auto* buffer : {&values, &value_gradients}) buffer->resize(plan.max_keys * value_width);
 }
 
 template <typename T>
@@ -176,17 +179,17 @@ void sparse_forward(const SparseHead<T>& h, const QueryGroup& group, Vectors<T> 
     const auto values = gathered(h.v, h.value_width, tile.keys, scratch.values);
     const Tile<T> cells(group, tile);
     T* weights = scratch.scores.data();
-    turn(keys, n, h.key_width, scratch.turned.data());
-    cells.products(h.scale, q, h.key_width, scratch.turned.data(), weights);
+    transpose(keys, n, h.key_width, scratch.transposed.data());
+    cells.products(h.scale, q, h.key_width, scratch.transposed.data(), weights);
     for (int64_t r = 0; r < rows; ++r) {
       const auto token = group.queries[r];
-      const T factor = softmax_step(weights + r * n, n, low_of(tile, r), high_of(tile, r),
-                                    top[token], sum[token]);
+      const T factor = online_softmax_update(weights + r * n, n, low_of(tile, r), high_of(tile, r),
+                                             top[token], sum[token]);
       T* row = mixed.values + r * mixed.stride;
       if (factor != 1)
         for (int64_t c = 0; c < h.value_width; ++c) row[c] *= factor;
     }
-    const T* used = thinned(h.dropout, tile, rows * n, weights, scratch.dropped.data());
+    const T* used = apply_dropout(h.dropout, tile, rows * n, weights, scratch.dropped.data());
     cells.add_to_queries(T(1), used, values, h.value_width, mixed);
   }
 }
@@ -216,20 +219,20 @@ void sparse_backward(const SparseHead<T>& h, const QueryGroup& group, Vectors<co
     const auto values = gathered(h.v, h.value_width, tile.keys, scratch.values);
     const Tile<T> cells(group, tile);
     T *weights = scratch.scores.data(), *d_scores = scratch.gradients.data();
-    turn(keys, n, h.key_width, scratch.turned.data());
-    cells.products(h.scale, q, h.key_width, scratch.turned.data(), weights);
+    transpose(keys, n, h.key_width, scratch.transposed.data());
+    cells.products(h.scale, q, h.key_width, scratch.transposed.data(), weights);
     for (int64_t r = 0; r < rows; ++r)
-      softmax_again(weights + r * n, n, low_of(tile, r), high_of(tile, r),
-                    log_sum[group.queries[r]]);
+      softmax_from_logsumexp(weights + r * n, n, low_of(tile, r), high_of(tile, r),
+                             log_sum[group.queries[r]]);
 
-    const T* used = thinned(h.dropout, tile, rows * n, weights, scratch.dropped.data());
+    const T* used = apply_dropout(h.dropout, tile, rows * n, weights, scratch.dropped.data());
     const auto dv_rows = gradient_matrix(dv, h.value_width, tile.keys, scratch.value_gradients);
     cells.add_to_keys(T(1), used, d_rows, h.value_width, dv_rows);
     scatter(scratch.value_gradients, dv, h.value_width, tile.keys);
 
-    turn(values, n, h.value_width, scratch.turned.data());
-    cells.products(T(1), d_rows, h.value_width, scratch.turned.data(), d_scores);
-    thinned(h.dropout, tile, rows * n, d_scores, d_scores);
+    transpose(values, n, h.value_width, scratch.transposed.data());
+    cells.products(T(1), d_rows, h.value_width, scratch.transposed.data(), d_scores);
+    apply_dropout(h.dropout, tile, rows * n, d_scores, d_scores);
     for (int64_t r = 0; r < rows; ++r)
       softmax_gradient_row(weights + r * n, d_scores + r * n, n, dot[group.queries[r]]);
 

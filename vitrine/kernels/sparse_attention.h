@@ -31,7 +31,7 @@ class SparseScratch {
   SparseScratch(const AttentionPlan& plan, int64_t key_width, int64_t value_width);
 
   std::vector<T> scores, dropped, gradients;  // (queries, keys)
-  std::vector<T> turned;                      // keys or values of a tile as columns
+  std::vector<T> transposed;                  // keys or values of a tile as columns
   std::vector<T> keys, values;                // of a tile whose keys do not lie at equal distances
   std::vector<T> key_gradients, value_gradients;
 };

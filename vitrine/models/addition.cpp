@@ -1,7 +1,7 @@
 #include "vitrine/models/addition.h"
 
 #include "vitrine/core/error.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
@@ -19,13 +19,13 @@ torch::Tensor one_hot(const torch::Tensor& digits, const torch::Tensor& like) {
 
 }  // namespace
 
-torch::Tensor sums_of_scores(const torch::Tensor& scores) {
-  check(scores.dim() == 2 && scores.size(1) == kSumScores, "addition: scores {} are not (B, {})",
-        fmt::join(scores.sizes(), "x"), kSumScores);
-  auto sums = torch::zeros({scores.size(0)}, scores.options().dtype(torch::kLong));
+torch::Tensor decode_sums(const torch::Tensor& logits) {
+  check(logits.dim() == 2 && logits.size(1) == kSumLogits, "addition: logits {} are not (B, {})",
+        fmt::join(logits.sizes(), "x"), kSumLogits);
+  auto sums = torch::zeros({logits.size(0)}, logits.options().dtype(torch::kLong));
   int64_t first = 0;
   for (const auto values : kSumDigitValues) {
-    sums = 10 * sums + scores.narrow(1, first, values).argmax(1);
+    sums = 10 * sums + logits.narrow(1, first, values).argmax(1);
     first += values;
   }
   return sums;
@@ -52,7 +52,7 @@ AdditionCnn::AdditionCnn(const AdditionCnnConfig& c) : config(c) {
   convs = register_module("convs", torch::nn::ModuleList());
   for (int64_t i = 0; i < config.layers; ++i)
     convs->push_back(GridConv(i == 0 ? config.embed : config.channels, config.channels));
-  head = register_module("head", Linear(kPlaces * config.channels, kSumScores));
+  head = register_module("head", Linear(kPlaces * config.channels, kSumLogits));
 }
 
 torch::Tensor AdditionCnn::features(const torch::Tensor& digits) {
@@ -74,8 +74,8 @@ void AdditionTransformerConfig::visit(Fields& f) {
   f("layers", layers, "encoder blocks");
   f("hidden", hidden, "width inside the feed-forward");
   f("heads", heads, "attention heads; must divide embed");
-  f("positions", positions, positions_names(), "how tokens know their place");
-  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
+  f("positions", positions, positional_encoding_names(), "how tokens know their place");
+  f("norm", norm, norm_position_names(), "LayerNorm before or after each part");
   f("activation", activation, activation_names(), "non-linearity of the feed-forward");
 }
 
@@ -90,27 +90,25 @@ void AdditionTransformerConfig::validate() const {
 
 AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : config(c) {
   embedding = register_module("embedding", torch::nn::Embedding(kDigits, config.embed));
-  positions = PositionEmbedding(*this, {.kind = config.positions,
-                                        .rows = 2,
-                                        .columns = 2,
-                                        .prefix = 0,
-                                        .dim = config.embed});
-  const EncoderBlockConfig block = {.dim = config.embed,
-                                    .heads = config.heads,
-                                    .hidden = config.hidden,
-                                    .activation = config.activation,
-                                    .norm = config.norm,
-                                    .relative = relative_reach(config.positions, kPlaces)};
+  positions = PositionEmbedding(
+      *this, {.kind = config.positions, .rows = 2, .columns = 2, .prefix = 0, .dim = config.embed});
+  const EncoderBlockConfig block = {
+      .dim = config.embed,
+      .heads = config.heads,
+      .hidden = config.hidden,
+      .activation = config.activation,
+      .norm = config.norm,
+      .max_relative_distance = max_relative_distance(config.positions, kPlaces)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
-  if (config.norm == NormPlace::Pre)
+  if (config.norm == NormPosition::Pre)
     norm =
         register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.embed})));
-  head = register_module("head", Linear(kPlaces * config.embed, kSumScores));
-  initialise_transformer(*this);
+  head = register_module("head", Linear(kPlaces * config.embed, kSumLogits));
+  initialize_transformer(*this);
 }
 
 torch::Tensor AdditionTransformer::features(const torch::Tensor& digits) {
-  const auto& table = embedding->weight;                                      // (10, embed)
+  const auto& table = embedding->weight;                                       // (10, embed)
   auto tokens = positions(linear_product(one_hot(digits, table), table.t()));  // (B, 4, embed)
   tokens = blocks->forward(tokens, recompute_blocks);
   if (norm) tokens = layer_norm(tokens, norm);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Two networks that add two numbers of two digits: (B, 4) digits -> (B, 22) scores for the digits
+// Two networks that add two numbers of two digits: (B, 4) digits -> (B, 22) logits for the digits
 // of the sum. Both end in one linear layer over all four places, because each digit of the sum
 // depends on all of them: the units' carry changes the tens, the tens' carry the hundreds. It
 // scores two values for the hundreds and ten for the tens and the units, none that cannot occur.
@@ -9,14 +9,14 @@
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/grid_conv.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
-/// The sums that scores (B, 22) stand for: (B) int64.
-torch::Tensor sums_of_scores(const torch::Tensor& scores);
+/// The sums that logits (B, 22) stand for: (B) int64.
+torch::Tensor decode_sums(const torch::Tensor& logits);
 
-/// What is common to both: digits in, scores of the sum's digits out.
+/// What is common to both: digits in, logits of the sum's digits out.
 class AdditionModel : public Model {
  public:
   torch::Tensor example_input(int64_t batch) const override;
@@ -50,8 +50,8 @@ struct AdditionTransformerConfig {
   int64_t layers = 2;
   int64_t hidden = 32;
   int64_t heads = 2;
-  Positions positions = Positions::Learned;
-  NormPlace norm = NormPlace::Pre;
+  PositionalEncoding positions = PositionalEncoding::Learned;
+  NormPosition norm = NormPosition::Pre;
   Activation activation = Activation::Relu;
 
   void visit(Fields& f);
@@ -71,7 +71,7 @@ class AdditionTransformer : public AdditionModel {
   torch::nn::Embedding embedding{nullptr};
   PositionEmbedding positions;
   BlockList blocks{nullptr};
-  torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
+  torch::nn::LayerNorm norm{nullptr};  // with NormPosition::Pre only
   Linear head{nullptr};
 };
 

@@ -1,24 +1,24 @@
 #include "vitrine/models/cct.h"
 
 #include "vitrine/core/checks.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
 
 void CctConfig::visit(Fields& f) {
-  f("image", image, "side of the picture in pixels");
-  f("channels", channels, "channels of the picture");
+  f("image", image, "side of the image in pixels");
+  f("channels", channels, "channels of the image");
   f("classes", classes, "classes to tell apart");
   f("convolutions", convolutions, "convolutions of the tokenizer; each halves the side");
   f("kernel", kernel, "side of the convolutions' kernels");
-  f("first_width", first_width, "channels after all convolutions but the last");
+  f("stem_channels", stem_channels, "channels after all convolutions but the last");
   f("dim", dim, "width of a token");
   f("depth", depth, "blocks");
   f("heads", heads, "attention heads; must divide dim");
   f("hidden", hidden, "width inside the feed-forward");
-  f("positions", positions, positions_names(), "how tokens know their place");
+  f("positions", positions, positional_encoding_names(), "how tokens know their place");
   f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
@@ -28,14 +28,14 @@ void CctConfig::validate() const {
   check(image > 0 && channels > 0 && classes > 0 && convolutions > 0 && depth > 0,
         "cct: image {}, channels {}, classes {}, convolutions {} and depth {} must be positive",
         image, channels, classes, convolutions, depth);
-  check(first_width > 0 && hidden > 0, "cct: first_width {} and hidden {} must be positive",
-        first_width, hidden);
+  check(stem_channels > 0 && hidden > 0, "cct: stem_channels {} and hidden {} must be positive",
+        stem_channels, hidden);
   check(kernel > 0 && kernel % 2 == 1, "cct: kernel {} is even; choose an odd one", kernel);
-  check(positions != Positions::Relative,
+  check(positions != PositionalEncoding::Relative,
         "cct: relative positions are for sequences; choose one of the others");
-  check_share("cct", "dropout", dropout);
-  check_share("cct", "attention_dropout", attention_dropout);
-  check_share("cct", "drop_path", drop_path);
+  check_fraction("cct", "dropout", dropout);
+  check_fraction("cct", "attention_dropout", attention_dropout);
+  check_fraction("cct", "drop_path", drop_path);
   check(heads > 0 && dim % heads == 0,
         "cct: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);
@@ -52,7 +52,7 @@ CctConfig cct_2_3x2() { return {}; }
 ConvTokenizerImpl::ConvTokenizerImpl(const CctConfig& c) {
   convs = register_module("convs", torch::nn::ModuleList());
   for (int64_t i = 0, in = c.channels; i < c.convolutions; ++i) {
-    const auto out = i + 1 < c.convolutions ? c.first_width : c.dim;
+    const auto out = i + 1 < c.convolutions ? c.stem_channels : c.dim;
     convs->push_back(torch::nn::Conv2d(
         torch::nn::Conv2dOptions(in, out, c.kernel).padding(c.kernel / 2).bias(false)));
     in = out;
@@ -92,7 +92,7 @@ Cct::Cct(const CctConfig& c) : config(c) {
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
   pool = register_module("pool", Linear(config.dim, 1));
   head = register_module("head", Linear(config.dim, config.classes));
-  initialise_transformer(*this);
+  initialize_transformer(*this);
 }
 
 torch::Tensor Cct::features(const torch::Tensor& x) {

@@ -7,7 +7,7 @@
 
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
@@ -17,12 +17,12 @@ struct CctConfig {
   int64_t classes = 10;
   int64_t convolutions = 2;
   int64_t kernel = 3;
-  int64_t first_width = 64;  // channels after the first of several convolutions
+  int64_t stem_channels = 64;  // channels after the first of several convolutions
   int64_t dim = 128;
   int64_t depth = 2;
   int64_t heads = 2;
   int64_t hidden = 128;
-  Positions positions = Positions::Learned;
+  PositionalEncoding positions = PositionalEncoding::Learned;
   double dropout = 0;
   double attention_dropout = 0.1;
   double drop_path = 0.1;

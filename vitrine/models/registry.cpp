@@ -71,12 +71,12 @@ const Registry<ModelEntry>& models() {
     r.add("word_transformer",
           entry<WordTransformer>("tells the next word of a sentence", WordTransformerConfig()));
     r.add("sparse_c10",
-          entry<SparseTransformer>("pictures byte by byte: 128 blocks of 256, sparse attention",
+          entry<SparseTransformer>("images byte by byte: 128 blocks of 256, sparse attention",
                                    sparse_c10()));
     r.add("sparse_c10_small",
-          entry<SparseTransformer>("pictures byte by byte: 16 blocks of 256", sparse_c10_small()));
+          entry<SparseTransformer>("images byte by byte: 16 blocks of 256", sparse_c10_small()));
     r.add("sparse_c10_tiny",
-          entry<SparseTransformer>("pictures or texts byte by byte: 4 blocks of 64",
+          entry<SparseTransformer>("images or texts byte by byte: 4 blocks of 64",
                                    sparse_c10_tiny()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));

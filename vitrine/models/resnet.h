@@ -1,7 +1,7 @@
 #pragma once
 
 // ResNet: He et al., "Deep Residual Learning for Image Recognition" (2016). Parameter names and
-// results follow torchvision. Beyond the paper: a stem for small pictures (3 x 3, no pooling).
+// results follow torchvision. Beyond the paper: a stem for small images (3 x 3, no pooling).
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"

@@ -17,19 +17,22 @@ AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t lay
   auto pattern = config.pattern;
   const auto& strides = config.head_strides;
   if (!strides.empty()) pattern.stride = strides[static_cast<size_t>(head) % strides.size()];
-  const auto half = [](bool second) { return second ? PatternHalf::Second : PatternHalf::First; };
-  if (config.spread == PatternSpread::PerHead) pattern.half = half(head % 2 == 1);
-  if (config.spread == PatternSpread::PerLayer)
-    pattern.half = half(layer % config.cycle == config.turn);
+  const auto factor = [](bool second) {
+    return second ? PatternFactor::Second : PatternFactor::First;
+  };
+  if (config.assignment == PatternAssignment::PerHead) pattern.factor = factor(head % 2 == 1);
+  if (config.assignment == PatternAssignment::PerLayer)
+    pattern.factor = factor(layer % config.layer_period == config.layer_phase);
   if (pattern.kind != PatternKind::Fixed) return pattern;
-  const auto most = std::max<int64_t>(1, pattern.stride / pattern.summary);  // that fit a block
+  const auto most =
+      std::max<int64_t>(1, pattern.stride / pattern.summary_tokens);  // that fit a block
   pattern.offset = (pattern.offset + head) % most;
   return pattern;
 }
 
 /// (n, C): waves from two table lengths down to four places long, mixed at random. They are of
 /// size 1, so that an optimizer's first steps do not wipe them out.
-void fill_with_waves(torch::Tensor& table, int64_t waves) {
+void init_sinusoidal(torch::Tensor& table, int64_t waves) {
   constexpr double kShortest = 4;
   const auto places = torch::arange(table.size(0), torch::kDouble).unsqueeze(1);
   const double longest = std::max(kShortest, 2 * static_cast<double>(table.size(0)));
@@ -43,10 +46,10 @@ void fill_with_waves(torch::Tensor& table, int64_t waves) {
 
 }  // namespace
 
-const Choices<PatternSpread>& pattern_spread_names() {
-  static const Choices<PatternSpread> names = {{"merged", PatternSpread::Merged},
-                                               {"per_head", PatternSpread::PerHead},
-                                               {"per_layer", PatternSpread::PerLayer}};
+const Choices<PatternAssignment>& pattern_assignment_names() {
+  static const Choices<PatternAssignment> names = {{"merged", PatternAssignment::Merged},
+                                                   {"per_head", PatternAssignment::PerHead},
+                                                   {"per_layer", PatternAssignment::PerLayer}};
   return names;
 }
 
@@ -56,27 +59,30 @@ const Choices<ByteOrder>& byte_order_names() {
   return names;
 }
 
-const Choices<StartingTables>& starting_table_names() {
-  static const Choices<StartingTables> names = {{"random", StartingTables::Random},
-                                                {"waves", StartingTables::Waves}};
+const Choices<EmbeddingInit>& embedding_init_names() {
+  static const Choices<EmbeddingInit> names = {{"random", EmbeddingInit::Random},
+                                               {"sinusoidal", EmbeddingInit::Sinusoidal}};
   return names;
 }
 
 void SparseTransformerConfig::visit(Fields& f) {
-  f("rows", rows, "rows of the picture; of a text: length / columns");
+  f("rows", rows, "rows of the image; of a text: length / columns");
   f("columns", columns, "pixels in a row; of a text: any number that divides its length");
   f("channels", channels, "bytes per pixel; 1 for text");
-  f("order", order, byte_order_names(), "how the bytes of a picture follow each other");
+  f("order", order, byte_order_names(), "how the bytes of an image follow each other");
   f("layers", layers, "blocks");
   f("heads", heads, "attention heads; must divide dim and key_width");
   f("dim", dim, "width of a token");
   f("key_width", key_width, "width of queries and keys, all heads together");
   f("hidden", hidden, "width inside the feed-forward");
   f("dropout", dropout, "dropout where a residual is added");
-  f("tables", tables, starting_table_names(), "how the tables of bytes and places start");
-  f("spread", spread, pattern_spread_names(), "how the pattern's halves share heads and layers");
-  f("cycle", cycle, "per_layer: layers after which the halves come round again");
-  f("turn", turn, "per_layer: which layer of each cycle has the second half, from 0 on");
+  f("embedding_init", embedding_init, embedding_init_names(),
+    "how the tables of bytes and places start");
+  f("assignment", assignment, pattern_assignment_names(),
+    "how the pattern's halves share heads and layers");
+  f("layer_period", layer_period, "per_layer: layers after which the halves come round again");
+  f("layer_phase", layer_phase,
+    "per_layer: which layer of each cycle has the second half, from 0 on");
   f("head_strides", head_strides, "strides of the heads, in turn; empty = pattern.stride for all");
   f.group("pattern", pattern, "which bytes a byte may look at");
 }
@@ -86,10 +92,11 @@ void SparseTransformerConfig::validate() const {
         "sparse_transformer: rows {}, columns {}, channels {}, layers {}, heads {}, dim {} and "
         "hidden {} must be positive",
         rows, columns, channels, layers, heads, dim, hidden);
-  check(cycle > 0 && turn >= 0 && turn < cycle,
-        "sparse_transformer: turn {} is not one of the layers 0 .. {} of a cycle", turn, cycle - 1);
+  check(layer_period > 0 && layer_phase >= 0 && layer_phase < layer_period,
+        "sparse_transformer: layer_phase {} is not between 0 and layer_period - 1 = {}",
+        layer_phase, layer_period - 1);
   check(pattern.causal, "sparse_transformer: the pattern must be causal");
-  check_share("sparse_transformer", "dropout", dropout);
+  check_fraction("sparse_transformer", "dropout", dropout);
   pattern.validate();
   attention_of(*this, /*layer=*/0).validate();
 }
@@ -131,25 +138,24 @@ SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(
     channel_embed = register_parameter("channel_embed", torch::empty({config.channels, C}));
   blocks = register_module("blocks", BlockList());
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    blocks->push_back(
-        std::make_shared<SparseBlockImpl>(SparseBlockConfig{.attention = attention_of(config, layer),
-                                                            .hidden = config.hidden,
-                                                            .dropout = config.dropout}));
+    blocks->push_back(std::make_shared<SparseBlockImpl>(
+        SparseBlockConfig{.attention = attention_of(config, layer),
+                          .hidden = config.hidden,
+                          .dropout = config.dropout}));
   }
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({C}).eps(1e-6)));
-  head = register_module("head",
-                         Linear(LinearConfig{.in = C, .out = kByteValues, .bias = false}));
-  initialise();
+  head = register_module("head", Linear(LinearConfig{.in = C, .out = kByteValues, .bias = false}));
+  initialize();
 }
 
-void SparseTransformer::initialise_tables() {
+void SparseTransformer::initialize_embeddings() {
   const auto C = static_cast<double>(config.dim);
   const double tables = channel_embed.defined() ? 3 : 2;
   start.normal_(0, kScale / std::sqrt(C));
-  if (config.tables == StartingTables::Waves) {
-    fill_with_waves(embedding->weight, /*waves=*/16);
+  if (config.embedding_init == EmbeddingInit::Sinusoidal) {
+    init_sinusoidal(embedding->weight, /*waves=*/16);
     for (auto* table : {&row_embed, &column_embed, &channel_embed})
-      if (table->defined()) fill_with_waves(*table, /*waves=*/8);
+      if (table->defined()) init_sinusoidal(*table, /*waves=*/8);
     return;
   }
   embedding->weight.normal_(0, kScale / std::sqrt(C));
@@ -157,9 +163,9 @@ void SparseTransformer::initialise_tables() {
     if (table->defined()) table->normal_(0, kScale / std::sqrt(C * tables));
 }
 
-void SparseTransformer::initialise() {
+void SparseTransformer::initialize() {
   const torch::NoGradGuard no_grad;
-  initialise_tables();
+  initialize_embeddings();
   const double branch = 1 / std::sqrt(2.0 * static_cast<double>(config.layers));
   const auto linear = [&](Linear& layer, double factor) {
     layer->weight.normal_(0,

@@ -1,7 +1,7 @@
 #pragma once
 
 // Sparse Transformer: Child et al., "Generating Long Sequences with Sparse Transformers"
-// (arXiv:1904.10509). A picture or a text is a sequence of bytes, and each byte is told from those
+// (arXiv:1904.10509). An image or a text is a sequence of bytes, and each byte is told from those
 // before it. With a sparse pattern a layer costs O(n sqrt n) instead of O(n^2).
 
 #include "vitrine/core/fields.h"
@@ -12,17 +12,17 @@
 namespace vitrine {
 
 /// How the two halves of a pattern are spread: each head has both; head by head; layer by layer.
-enum class PatternSpread { Merged, PerHead, PerLayer };
-const Choices<PatternSpread>& pattern_spread_names();
+enum class PatternAssignment { Merged, PerHead, PerLayer };
+const Choices<PatternAssignment>& pattern_assignment_names();
 
-/// How the bytes of a picture follow each other: R0 G0 B0 R1 ... or all R, all G, all B.
+/// How the bytes of an image follow each other: R0 G0 B0 R1 ... or all R, all G, all B.
 enum class ByteOrder { Interleaved, Planar };
 const Choices<ByteOrder>& byte_order_names();
 
 /// How the tables of bytes and places start: at random as in the paper; or as waves, in which
 /// neighbours are alike and a distance means the same everywhere.
-enum class StartingTables { Random, Waves };
-const Choices<StartingTables>& starting_table_names();
+enum class EmbeddingInit { Random, Sinusoidal };
+const Choices<EmbeddingInit>& embedding_init_names();
 
 struct SparseTransformerConfig {
   int64_t rows = 32, columns = 32, channels = 3;
@@ -33,10 +33,11 @@ struct SparseTransformerConfig {
   int64_t key_width = 128;
   int64_t hidden = 512;
   double dropout = 0.25;
-  StartingTables tables = StartingTables::Random;
-  PatternSpread spread = PatternSpread::Merged;
-  int64_t cycle = 2,
-          turn = 1;  // per layer: of each `cycle` layers number `turn` has the second half
+  EmbeddingInit embedding_init = EmbeddingInit::Random;
+  PatternAssignment assignment = PatternAssignment::Merged;
+  // per_layer: layer i has the second factor where i % layer_period == layer_phase
+  int64_t layer_period = 2;
+  int64_t layer_phase = 1;
   std::vector<int64_t> head_strides{};  // by head, in turn; empty: all have the pattern's
   AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 64};
 
@@ -53,7 +54,7 @@ SparseTransformerConfig sparse_c10();
 SparseTransformerConfig sparse_c10_small();
 SparseTransformerConfig sparse_c10_tiny();
 
-/// (B, T) bytes -> (B, T, 256): scores of each byte from those before it. Bytes come and scores go
+/// (B, T) bytes -> (B, T, 256): logits of each byte from those before it. Bytes come and logits go
 /// in interleaved order, whatever the order in which the model takes them.
 class SparseTransformer : public Model, public BlockDecoder {
  public:
@@ -89,8 +90,8 @@ class SparseTransformer : public Model, public BlockDecoder {
   Parts parts() const override;
 
  private:
-  void initialise();
-  void initialise_tables();
+  void initialize();
+  void initialize_embeddings();
 };
 
 }  // namespace vitrine

@@ -1,28 +1,28 @@
 #include "vitrine/models/vit.h"
 
 #include "vitrine/core/checks.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
 
 void VitConfig::visit(Fields& f) {
-  f("image", image, "side of the picture in pixels");
+  f("image", image, "side of the image in pixels");
   f("patch", patch, "side of a patch in pixels");
-  f("channels", channels, "channels of the picture");
+  f("channels", channels, "channels of the image");
   f("classes", classes, "classes to tell apart");
   f("dim", dim, "width of a token");
   f("depth", depth, "blocks");
   f("heads", heads, "attention heads; must divide dim");
   f("hidden", hidden, "width inside the feed-forward");
-  f("positions", positions, positions_names(), "how tokens know their place");
+  f("positions", positions, positional_encoding_names(), "how tokens know their place");
   f("pool", pool, Choices<Pool>{{"token", Pool::Token}, {"mean", Pool::Mean}},
     "what the head reads: the class token or the mean of all tokens");
   f("head", head,
     Choices<VitHead>{{"linear", VitHead::Linear}, {"token_gelu_norm", VitHead::TokenGeluNorm}},
     "the classifier");
-  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
+  f("norm", norm, norm_position_names(), "LayerNorm before or after each part");
   f("activation", activation, activation_names(), "non-linearity of the feed-forward");
   f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
@@ -36,13 +36,13 @@ void VitConfig::validate() const {
         "vit: image {}, patch {}, channels {}, classes {}, depth {} and hidden {} must be positive",
         image, patch, channels, classes, depth, hidden);
   check(image % patch == 0,
-        "vit: patch {} does not divide image {}; choose a patch that divides the picture's side",
+        "vit: patch {} does not divide image {}; choose a patch that divides the image's side",
         patch, image);
-  check(positions != Positions::Relative,
+  check(positions != PositionalEncoding::Relative,
         "vit: relative positions are for sequences; choose one of the others");
-  check_share("vit", "dropout", dropout);
-  check_share("vit", "attention_dropout", attention_dropout);
-  check_share("vit", "drop_path", drop_path);
+  check_fraction("vit", "dropout", dropout);
+  check_fraction("vit", "attention_dropout", attention_dropout);
+  check_fraction("vit", "drop_path", drop_path);
   check(heads > 0 && dim % heads == 0,
         "vit: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);
@@ -68,7 +68,7 @@ VitConfig vit_c10_302m() {
           .depth = 24,
           .heads = 16,
           .hidden = 4096,
-          .positions = Positions::Sinusoidal,
+          .positions = PositionalEncoding::Sinusoidal,
           .head = VitHead::TokenGeluNorm,
           .dropout = 0.1};
 }
@@ -124,7 +124,7 @@ Vit::Vit(const VitConfig& c) : config(c) {
   else
     token_head = register_module("token_head",
                                  TokenGeluNormHead(config.dim, config.classes, config.dropout));
-  initialise_transformer(*this);
+  initialize_transformer(*this);
 }
 
 torch::Tensor Vit::tokens_of(const torch::Tensor& x) {

@@ -2,14 +2,14 @@
 
 // Vision Transformer: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2021).
 // Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameters
-// have timm's names and shapes. Beyond the paper: other positions, mean pooling, post-norm, ReLU, stochastic
-// depth, attention that costs less than all pairs, and the head of the CIFAR-10 network with 302M
-// parameters (`token_gelu_norm`).
+// have timm's names and shapes. Beyond the paper: other positions, mean pooling, post-norm, ReLU,
+// stochastic depth, attention that costs less than all pairs, and the head of the CIFAR-10 network
+// with 302M parameters (`token_gelu_norm`).
 
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/patches.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
@@ -25,10 +25,10 @@ struct VitConfig {
   int64_t depth = 12;
   int64_t heads = 12;
   int64_t hidden = 3072;
-  Positions positions = Positions::Learned;
+  PositionalEncoding positions = PositionalEncoding::Learned;
   Pool pool = Pool::Token;
   VitHead head = VitHead::Linear;
-  NormPlace norm = NormPlace::Pre;
+  NormPosition norm = NormPosition::Pre;
   Activation activation = Activation::Gelu;
   double dropout = 0;
   double attention_dropout = 0;

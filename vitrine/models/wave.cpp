@@ -1,7 +1,7 @@
 #include "vitrine/models/wave.h"
 
 #include "vitrine/core/error.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -23,8 +23,8 @@ void WaveTransformerConfig::visit(Fields& f) {
   f("heads", heads, "attention heads; must divide dim");
   f("hidden", hidden, "width inside the feed-forward");
   f("layers", layers, "encoder blocks");
-  f("positions", positions, positions_names(), "how tokens know their place");
-  f("norm", norm, norm_place_names(), "LayerNorm before or after each part");
+  f("positions", positions, positional_encoding_names(), "how tokens know their place");
+  f("norm", norm, norm_position_names(), "LayerNorm before or after each part");
   f("activation", activation, activation_names(), "non-linearity of the feed-forward");
 }
 
@@ -40,19 +40,20 @@ void WaveTransformerConfig::validate() const {
 WaveTransformer::WaveTransformer(const WaveTransformerConfig& c) : config(c) {
   config.validate();
   embed = register_module("embed", Linear(1, config.dim));
-  positions = PositionEmbedding(
-      *this, sequence_positions(config.positions, config.length, config.dim));
-  const EncoderBlockConfig block = {.dim = config.dim,
-                                    .heads = config.heads,
-                                    .hidden = config.hidden,
-                                    .activation = config.activation,
-                                    .norm = config.norm,
-                                    .relative = relative_reach(config.positions, config.length)};
+  positions =
+      PositionEmbedding(*this, sequence_positions(config.positions, config.length, config.dim));
+  const EncoderBlockConfig block = {
+      .dim = config.dim,
+      .heads = config.heads,
+      .hidden = config.hidden,
+      .activation = config.activation,
+      .norm = config.norm,
+      .max_relative_distance = max_relative_distance(config.positions, config.length)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
-  if (config.norm == NormPlace::Pre)
+  if (config.norm == NormPosition::Pre)
     norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
   head = register_module("head", Linear(config.dim, 1));
-  initialise_transformer(*this);
+  initialize_transformer(*this);
 }
 
 torch::Tensor WaveTransformer::features(const torch::Tensor& values) {

@@ -7,7 +7,7 @@
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
@@ -17,8 +17,8 @@ struct WaveTransformerConfig {
   int64_t heads = 4;
   int64_t hidden = 128;
   int64_t layers = 1;
-  Positions positions = Positions::Sinusoidal;
-  NormPlace norm = NormPlace::Pre;
+  PositionalEncoding positions = PositionalEncoding::Sinusoidal;
+  NormPosition norm = NormPosition::Pre;
   Activation activation = Activation::Gelu;
 
   void visit(Fields& f);
@@ -40,7 +40,7 @@ class WaveTransformer : public Model {
   Linear embed{nullptr};
   PositionEmbedding positions;
   BlockList blocks{nullptr};
-  torch::nn::LayerNorm norm{nullptr};  // with NormPlace::Pre only
+  torch::nn::LayerNorm norm{nullptr};  // with NormPosition::Pre only
   Linear head{nullptr};
 };
 

@@ -1,7 +1,7 @@
 #include "vitrine/models/word_transformer.h"
 
 #include "vitrine/core/checks.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -14,7 +14,7 @@ void WordTransformerConfig::visit(Fields& f) {
   f("heads", heads, "attention heads; must divide dim");
   f("hidden", hidden, "width inside the feed-forward");
   f("layers", layers, "encoder blocks");
-  f("positions", positions, positions_names(), "how tokens know their place");
+  f("positions", positions, positional_encoding_names(), "how tokens know their place");
   f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
   f.group("attention", attention, "how words look at those before; softmax or performer");
 }
@@ -27,26 +27,27 @@ void WordTransformerConfig::validate() const {
   check(heads > 0 && dim % heads == 0,
         "word_transformer: dim {} is not a multiple of heads {}; choose heads that divide it", dim,
         heads);
-  check_share("word_transformer", "dropout", dropout);
+  check_fraction("word_transformer", "dropout", dropout);
 }
 
 WordTransformer::WordTransformer(const WordTransformerConfig& c) : config(c) {
   config.validate();
   embedding = register_module("embedding", torch::nn::Embedding(config.vocabulary, config.dim));
-  positions = PositionEmbedding(
-      *this, sequence_positions(config.positions, config.context, config.dim));
-  const EncoderBlockConfig block = {.dim = config.dim,
-                                    .heads = config.heads,
-                                    .hidden = config.hidden,
-                                    .dropout = config.dropout,
-                                    .causal = true,
-                                    .relative = relative_reach(config.positions, config.context),
-                                    .attention = config.attention,
-                                    .grid = sequence_grid(config.context)};
+  positions =
+      PositionEmbedding(*this, sequence_positions(config.positions, config.context, config.dim));
+  const EncoderBlockConfig block = {
+      .dim = config.dim,
+      .heads = config.heads,
+      .hidden = config.hidden,
+      .dropout = config.dropout,
+      .causal = true,
+      .max_relative_distance = max_relative_distance(config.positions, config.context),
+      .attention = config.attention,
+      .grid = sequence_grid(config.context)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.dim})));
   head = register_module("head", Linear(config.dim, config.vocabulary));
-  initialise_transformer(*this);
+  initialize_transformer(*this);
   torch::nn::init::normal_(embedding->weight, /*mean=*/0, /*std=*/0.02);  // as learned positions
 }
 

@@ -9,7 +9,7 @@
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
 
@@ -20,7 +20,7 @@ struct WordTransformerConfig {
   int64_t heads = 4;
   int64_t hidden = 256;
   int64_t layers = 2;
-  Positions positions = Positions::Learned;
+  PositionalEncoding positions = PositionalEncoding::Learned;
   double dropout = 0.1;
   EfficientAttentionConfig attention{};
 
@@ -28,7 +28,7 @@ struct WordTransformerConfig {
   void validate() const;
 };
 
-/// (B, T) words -> (B, T, vocabulary) scores of the word that comes after each.
+/// (B, T) words -> (B, T, vocabulary) logits of the word that comes after each.
 class WordTransformer : public Model, public BlockDecoder {
  public:
   explicit WordTransformer(const WordTransformerConfig& c);

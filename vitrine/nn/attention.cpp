@@ -39,13 +39,13 @@ class KvCache : public BlockCache {
 }  // namespace
 
 AttentionImpl::AttentionImpl(const AttentionConfig& c) : SelfAttentionImpl(c) {
-  if (config.relative > 0)
-    relative_bias =
-        register_parameter("relative_bias", torch::zeros({config.heads, 2 * config.relative + 1}));
+  if (config.max_relative_distance > 0)
+    relative_bias = register_parameter(
+        "relative_bias", torch::zeros({config.heads, 2 * config.max_relative_distance + 1}));
 }
 
 torch::Tensor AttentionImpl::distance_bias(const torch::Tensor& distance) const {
-  const auto R = config.relative;
+  const auto R = config.max_relative_distance;
   return relative_bias.index({torch::indexing::Slice(), distance.clamp(-R, R) + R});
 }
 

@@ -12,7 +12,7 @@ class AttentionImpl : public SelfAttentionImpl {
   std::unique_ptr<BlockCache> make_cache(int64_t batch) const override;
   torch::Tensor step(const torch::Tensor& x, BlockCache& cache) override;
 
-  torch::Tensor relative_bias;  // (H, 2 * relative + 1), by distance from -relative to relative
+  torch::Tensor relative_bias;  // (H, 2 * R + 1), by distance from -R to R = max_relative_distance
 
  private:
   /// What each head adds to the scores of keys at these distances, int64: (H, ...).

@@ -5,8 +5,9 @@
 
 namespace vitrine {
 
-const Choices<NormPlace>& norm_place_names() {
-  static const Choices<NormPlace> names = {{"pre", NormPlace::Pre}, {"post", NormPlace::Post}};
+const Choices<NormPosition>& norm_position_names() {
+  static const Choices<NormPosition> names = {{"pre", NormPosition::Pre},
+                                              {"post", NormPosition::Post}};
   return names;
 }
 
@@ -19,7 +20,7 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                      .dropout = config.dropout,
                                      .attention_dropout = config.attention_dropout,
                                      .causal = config.causal,
-                                     .relative = config.relative,
+                                     .max_relative_distance = config.max_relative_distance,
                                      .grid = config.grid};
   attn = register_module("attn", make_attention(attention, config.attention));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
@@ -36,7 +37,7 @@ torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& att
   const auto thin = [&](const torch::Tensor& branch) {
     return drop_path(branch, config.drop_path, is_training());
   };
-  if (config.norm == NormPlace::Post) {
+  if (config.norm == NormPosition::Post) {
     const auto mixed = layer_norm(x + thin(attend(x)), norm1);
     return layer_norm(mixed + thin(mlp(mixed)), norm2);
   }

@@ -9,22 +9,22 @@
 
 namespace vitrine {
 
-enum class NormPlace { Pre, Post };
-const Choices<NormPlace>& norm_place_names();
+enum class NormPosition { Pre, Post };
+const Choices<NormPosition>& norm_position_names();
 
 struct EncoderBlockConfig {
   int64_t dim = 64;
   int64_t heads = 4;
   int64_t hidden = 256;
   Activation activation = Activation::Gelu;
-  NormPlace norm = NormPlace::Pre;
+  NormPosition norm = NormPosition::Pre;
   bool qkv_bias = true;
   double norm_eps = 1e-6;
   double dropout = 0;
   double attention_dropout = 0;
   double drop_path = 0;
   bool causal = false;
-  int64_t relative = 0;  // as in AttentionConfig
+  int64_t max_relative_distance = 0;  // as in AttentionConfig
   EfficientAttentionConfig attention{};
   TokenGrid grid{};  // of every input; not all kinds of attention need to know
 };

@@ -11,7 +11,7 @@ constexpr int64_t kPlaces = 4;
 /// From weights (out, in, 3, 3) to how each place of the input acts on each place of the output:
 /// (places * out, places * in), as a Linear's weight. Place (r, c) acts on (r', c') by the weight
 /// [1 - r + r'][1 - c + c'].
-torch::Tensor place_to_place(const torch::Tensor& weight) {
+torch::Tensor dense_conv_matrix(const torch::Tensor& weight) {
   const auto out = weight.size(0), in = weight.size(1);
   const auto windows = weight.unfold(2, /*size=*/2, /*step=*/1).unfold(3, /*size=*/2, /*step=*/1);
   std::vector<torch::Tensor> places;  // each (in, r', c', out)
@@ -32,7 +32,7 @@ torch::Tensor GridConvImpl::forward(const torch::Tensor& x) {
   const auto in = conv->weight.size(1);
   check(x.dim() == 2 && x.size(1) == kPlaces * in, "grid_conv: input {} is not (B, {})",
         fmt::join(x.sizes(), "x"), kPlaces * in);
-  return linear_product(x, place_to_place(conv->weight), conv->bias.repeat({kPlaces}));
+  return linear_product(x, dense_conv_matrix(conv->weight), conv->bias.repeat({kPlaces}));
 }
 
 torch::Tensor GridConvImpl::look_up(const torch::Tensor& one_hot, const torch::Tensor& table) {
@@ -46,7 +46,7 @@ torch::Tensor GridConvImpl::look_up(const torch::Tensor& one_hot, const torch::T
   const auto convolved = linear_product(table, kernels.t())
                              .view({rows, out, 3, 3})
                              .transpose(0, 1);  // weights for inputs that are rows of the table
-  return linear_product(one_hot, place_to_place(convolved), conv->bias.repeat({kPlaces}));
+  return linear_product(one_hot, dense_conv_matrix(convolved), conv->bias.repeat({kPlaces}));
 }
 
 }  // namespace vitrine

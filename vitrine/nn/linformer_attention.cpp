@@ -32,16 +32,16 @@ LinformerAttentionImpl::LinformerAttentionImpl(const LinformerAttentionConfig& c
     : SelfAttentionImpl(c.attention), tokens(c.tokens) {
   c.validate();
   const LinearConfig linear{.in = tokens, .out = c.length, .bias = false};
-  shorten_keys = register_module("shorten_keys", Linear(linear));
-  shorten_values = register_module("shorten_values", Linear(linear));
+  key_proj = register_module("key_proj", Linear(linear));
+  value_proj = register_module("value_proj", Linear(linear));
 }
 
 torch::Tensor LinformerAttentionImpl::forward(const torch::Tensor& x) {
   const auto parts = project(x, "linformer");
   check(x.size(1) == tokens, "linformer: {} tokens, but the layer was made for {}", x.size(1),
         tokens);
-  return merge(linformer_attention(parts[0], parts[1], parts[2], shorten_keys->weight,
-                                   shorten_values->weight,
+  return merge(linformer_attention(parts[0], parts[1], parts[2], key_proj->weight,
+                                   value_proj->weight,
                                    is_training() ? config.attention_dropout : 0));
 }
 

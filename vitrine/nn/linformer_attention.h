@@ -29,7 +29,7 @@ class LinformerAttentionImpl : public SelfAttentionImpl {
   torch::Tensor forward(const torch::Tensor& x) override;
 
   const int64_t tokens;
-  Linear shorten_keys{nullptr}, shorten_values{nullptr};  // T -> length
+  Linear key_proj{nullptr}, value_proj{nullptr};  // T -> length
 };
 TORCH_MODULE(LinformerAttention);
 

@@ -13,7 +13,7 @@ PatchEmbedImpl::PatchEmbedImpl(int64_t channels, int64_t p, int64_t dim) : patch
 torch::Tensor PatchEmbedImpl::forward(const torch::Tensor& x) {
   const auto B = x.size(0), C = x.size(1), R = x.size(2) / patch, L = x.size(3) / patch;
   check(x.size(2) % patch == 0 && x.size(3) % patch == 0,
-        "patch_embed: a picture of {} x {} cannot be cut into patches of {}", x.size(2), x.size(3),
+        "patch_embed: an image of {} x {} cannot be cut into patches of {}", x.size(2), x.size(3),
         patch);
   const auto patches = x.reshape({B, C, R, patch, L, patch})
                            .permute({0, 2, 4, 1, 3, 5})

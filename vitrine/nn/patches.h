@@ -4,7 +4,7 @@
 
 namespace vitrine {
 
-/// Cuts a picture into patches and projects each: (B, channels, S, S) -> (B, (S / patch)^2, dim).
+/// Cuts an image into patches and projects each: (B, channels, S, S) -> (B, (S / patch)^2, dim).
 class PatchEmbedImpl : public torch::nn::Module {
  public:
   PatchEmbedImpl(int64_t channels, int64_t patch, int64_t dim);

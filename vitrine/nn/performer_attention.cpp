@@ -28,8 +28,8 @@ torch::Tensor query_features(const torch::Tensor& logs, const torch::Tensor& top
   return (raised - raised.detach().amax(-1, /*keepdim=*/true)).exp();  // (B, H, T, M)
 }
 
-torch::Tensor mix_both_ways(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
-                            const torch::Tensor& v) {
+torch::Tensor bidirectional_attention(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
+                                      const torch::Tensor& v) {
   const auto top = greatest(k_logs);
   const auto q = query_features(q_logs, top), k = (k_logs - top).exp();  // (B, H, T, M)
   const auto total = k.sum(-2).unsqueeze(-1);                            // (B, H, M, 1)
@@ -49,8 +49,8 @@ struct FeatureSums : BlockCache {
 
 /// The next tokens: pairs among them one by one, all before them through the sums, which then take
 /// them in.
-torch::Tensor mix_chunk(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
-                        const torch::Tensor& v, FeatureSums& sums) {
+torch::Tensor causal_chunk(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
+                           const torch::Tensor& v, FeatureSums& sums) {
   auto &top = sums.top, &total = sums.total, &content = sums.content;
   auto new_top = greatest(k_logs);
   if (top.defined()) {
@@ -75,14 +75,14 @@ torch::Tensor mix_chunk(const torch::Tensor& q_logs, const torch::Tensor& k_logs
   return mixed;
 }
 
-torch::Tensor mix_causally(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
-                           const torch::Tensor& v) {
+torch::Tensor causal_attention(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
+                               const torch::Tensor& v) {
   FeatureSums sums;
   std::vector<torch::Tensor> mixed;
   for (int64_t first = 0; first < v.size(-2); first += kCausalChunk) {
     const auto size = std::min(kCausalChunk, v.size(-2) - first);
     const auto part = [&](const torch::Tensor& t) { return t.narrow(-2, first, size); };
-    mixed.push_back(mix_chunk(part(q_logs), part(k_logs), part(v), sums));
+    mixed.push_back(causal_chunk(part(q_logs), part(k_logs), part(v), sums));
   }
   return torch::cat(mixed, -2);
 }
@@ -104,7 +104,7 @@ torch::Tensor performer_attention(const torch::Tensor& q, const torch::Tensor& k
                                   const torch::Tensor& v, const torch::Tensor& features,
                                   bool causal) {
   const auto q_logs = log_features(q, features), k_logs = log_features(k, features);
-  return causal ? mix_causally(q_logs, k_logs, v) : mix_both_ways(q_logs, k_logs, v);
+  return causal ? causal_attention(q_logs, k_logs, v) : bidirectional_attention(q_logs, k_logs, v);
 }
 
 void PerformerAttentionConfig::validate() const {
@@ -136,7 +136,8 @@ std::unique_ptr<BlockCache> PerformerAttentionImpl::make_cache(int64_t) const {
 torch::Tensor PerformerAttentionImpl::step(const torch::Tensor& x, BlockCache& cache) {
   const auto parts = project(x.unsqueeze(1), "performer");  // (B, H, 1, D) each
   const auto q_logs = log_features(parts[0], features), k_logs = log_features(parts[1], features);
-  return merge(mix_chunk(q_logs, k_logs, parts[2], cache.as<FeatureSums>())).squeeze(1);  // (B, C)
+  return merge(causal_chunk(q_logs, k_logs, parts[2], cache.as<FeatureSums>()))
+      .squeeze(1);  // (B, C)
 }
 
 }  // namespace vitrine

@@ -94,7 +94,7 @@ torch::Tensor reformer_attention(const torch::Tensor& qk, const torch::Tensor& v
   const auto asks = chunks.cut(places, nobody);
   const auto answers = chunks.seen(asks, nobody).unsqueeze(-2);  // (B, H, R, n, 1, 2 size)
   const auto own = answers.eq(asks.unsqueeze(-1)), hidden = answers.eq(chunks.T);
-  scores = scores - kOwnPenalty * own.to(scores.scalar_type()) -
+  scores = scores - kSelfPenalty * own.to(scores.scalar_type()) -
            kHiddenPenalty * hidden.to(scores.scalar_type());
 
   const auto top = scores.detach().amax(-1, /*keepdim=*/true);  // (B, H, R, n, size, 1)

@@ -11,7 +11,7 @@
 namespace vitrine {
 
 /// What keeps a token from itself, unless it sees no other.
-constexpr double kOwnPenalty = 1e5;
+constexpr double kSelfPenalty = 1e5;
 
 /// The bucket of each token: (B, H, T, D) and rotations (R, D, buckets / 2) -> (B, H, R, T).
 torch::Tensor lsh_buckets(const torch::Tensor& qk, const torch::Tensor& rotations);

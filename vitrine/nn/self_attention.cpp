@@ -11,11 +11,12 @@ void AttentionConfig::validate() const {
   check(dim % heads == 0,
         "attention: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);
-  check(relative >= 0, "attention: relative {} is negative", relative);
+  check(max_relative_distance >= 0, "attention: max_relative_distance {} is negative",
+        max_relative_distance);
 }
 
 void AttentionConfig::refuse_relative(std::string_view who) const {
-  check(relative == 0,
+  check(max_relative_distance == 0,
         "{}: relative positions need the scores of all pairs of tokens; choose other positions or "
         "attention.kind softmax",
         who);
@@ -23,11 +24,11 @@ void AttentionConfig::refuse_relative(std::string_view who) const {
 
 SelfAttentionImpl::SelfAttentionImpl(const AttentionConfig& c, int64_t parts) : config(c) {
   config.validate();
-  qkv = register_module(
-      "qkv", Linear(LinearConfig{.in = config.dim,
-                                 .out = parts * config.dim,
-                                 .bias = config.qkv_bias,
-                                 .stacked = std::vector<int64_t>(parts, config.dim)}));
+  qkv = register_module("qkv",
+                        Linear(LinearConfig{.in = config.dim,
+                                            .out = parts * config.dim,
+                                            .bias = config.qkv_bias,
+                                            .stacked = std::vector<int64_t>(parts, config.dim)}));
   proj = register_module("proj", Linear(config.dim, config.dim));
 }
 

@@ -18,16 +18,16 @@ constexpr int64_t kWidestRow = 64;
 constexpr int64_t kRowsPerPiece = 1024;
 
 template <typename T>
-kernels::NormRows<T> piece_of(const torch::Tensor& x, const torch::Tensor& scale,
-                              const torch::Tensor& mean, const torch::Tensor& inverse,
+kernels::NormRows<T> piece_of(const torch::Tensor& x, const torch::Tensor& gamma,
+                              const torch::Tensor& mean, const torch::Tensor& inv_std,
                               int64_t piece) {
   const int64_t n = x.size(-1), first = piece * kRowsPerPiece;
   return {x.data_ptr<T>() + first * n,
-          scale.data_ptr<T>(),
+          gamma.data_ptr<T>(),
           std::min(kRowsPerPiece, x.numel() / n - first),
           n,
           mean.data_ptr<T>() + first,
-          inverse.data_ptr<T>() + first};
+          inv_std.data_ptr<T>() + first};
 }
 
 int64_t pieces_of(const torch::Tensor& x) {
@@ -37,38 +37,38 @@ int64_t pieces_of(const torch::Tensor& x) {
 struct NarrowNorm : torch::autograd::Function<NarrowNorm> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& input,
                                const torch::Tensor& weight, const torch::Tensor& bias, double eps) {
-    const auto x = input.contiguous(), scale = weight.contiguous(), shift = bias.contiguous();
+    const auto x = input.contiguous(), gamma = weight.contiguous(), beta = bias.contiguous();
     auto y = torch::empty_like(x);
     const auto mean = torch::empty({x.numel() / x.size(-1)}, x.options());
-    const auto inverse = torch::empty_like(mean);
+    const auto inv_std = torch::empty_like(mean);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "layer_norm", [&] {
       at::parallel_for(0, pieces_of(x), 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          kernels::layer_norm(piece_of<scalar_t>(x, scale, mean, inverse, i),
-                              shift.data_ptr<scalar_t>(), static_cast<scalar_t>(eps),
+          kernels::layer_norm(piece_of<scalar_t>(x, gamma, mean, inv_std, i),
+                              beta.data_ptr<scalar_t>(), static_cast<scalar_t>(eps),
                               y.data_ptr<scalar_t>() + i * kRowsPerPiece * x.size(-1));
       });
     });
-    ctx->save_for_backward({x, scale, mean, inverse});
+    ctx->save_for_backward({x, gamma, mean, inv_std});
     return y;
   }
 
   static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    const auto &x = saved[0], &scale = saved[1], &mean = saved[2], &inverse = saved[3];
+    const auto &x = saved[0], &gamma = saved[1], &mean = saved[2], &inv_std = saved[3];
     const auto dy = gradients[0].contiguous();
     const auto n = x.size(-1), pieces = pieces_of(x);
     auto dx = torch::empty_like(x);
-    auto sums = torch::zeros({2, pieces, n}, x.options());  // of scale and shift, piece by piece
+    auto sums = torch::zeros({2, pieces, n}, x.options());  // of gamma and beta, piece by piece
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "layer_norm_backward", [&] {
-      auto* d_scale = sums.data_ptr<scalar_t>();
-      auto* d_shift = d_scale + pieces * n;
+      auto* d_gamma = sums.data_ptr<scalar_t>();
+      auto* d_beta = d_gamma + pieces * n;
       at::parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const auto first = i * kRowsPerPiece * n;
           kernels::layer_norm_backward(
-              piece_of<scalar_t>(x, scale, mean, inverse, i), dy.data_ptr<scalar_t>() + first,
-              dx.data_ptr<scalar_t>() + first, d_scale + i * n, d_shift + i * n);
+              piece_of<scalar_t>(x, gamma, mean, inv_std, i), dy.data_ptr<scalar_t>() + first,
+              dx.data_ptr<scalar_t>() + first, d_gamma + i * n, d_beta + i * n);
         }
       });
     });

@@ -6,8 +6,9 @@
 
 namespace vitrine {
 
-torch::Tensor nearly_orthogonal(const torch::Tensor& matrix) {
-  check(matrix.dim() == 2, "nearly_orthogonal: {} is not a matrix", fmt::join(matrix.sizes(), "x"));
+torch::Tensor newton_schulz_orthogonalize(const torch::Tensor& matrix) {
+  check(matrix.dim() == 2, "newton_schulz_orthogonalize: {} is not a matrix",
+        fmt::join(matrix.sizes(), "x"));
   constexpr double kOnce = 3.4445, kThrice = -4.7750, kFiveTimes = 2.0315;
   constexpr int kTurns = 5;
   const bool tall = matrix.size(0) > matrix.size(1);

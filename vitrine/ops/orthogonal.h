@@ -7,6 +7,6 @@ namespace vitrine {
 /// The matrix with its singular values brought near 1 (0.7 to 1.2, unless they were below a
 /// hundredth of the norm): (M, N) -> (M, N). Five turns of the Newton-Schulz iteration of the Muon
 /// optimizer (Jordan et al., 2024).
-torch::Tensor nearly_orthogonal(const torch::Tensor& matrix);
+torch::Tensor newton_schulz_orthogonalize(const torch::Tensor& matrix);
 
 }  // namespace vitrine

@@ -113,13 +113,14 @@ void run_backward(const SparseCall& call, const torch::Tensor& d_out, const T* l
 }
 
 AttentionPattern pattern_of(const std::vector<int64_t>& numbers) {
-  return {static_cast<PatternKind>(numbers[0]), numbers[1],     numbers[2], numbers[3], numbers[4],
-          static_cast<PatternHalf>(numbers[5]), numbers[6] != 0};
+  return {
+      static_cast<PatternKind>(numbers[0]),   numbers[1],     numbers[2], numbers[3], numbers[4],
+      static_cast<PatternFactor>(numbers[5]), numbers[6] != 0};
 }
 
 std::vector<int64_t> numbers_of(const AttentionPattern& p) {
-  return {static_cast<int64_t>(p.kind), p.stride, p.summary, p.offset, p.globals,
-          static_cast<int64_t>(p.half), p.causal};
+  return {static_cast<int64_t>(p.kind),   p.stride, p.summary_tokens, p.offset, p.globals,
+          static_cast<int64_t>(p.factor), p.causal};
 }
 
 struct SparseAttention : torch::autograd::Function<SparseAttention> {
@@ -179,9 +180,9 @@ void check_sparse(const torch::Tensor& q, const torch::Tensor& k, const torch::T
   check(dropout >= 0 && dropout < 1, "sparse_attention: dropout {} is not in [0, 1)", dropout);
 }
 
-torch::Tensor tokens_at(const kernels::Places& places) {
-  auto tokens = torch::empty({places.count}, torch::kLong);
-  for (int64_t k = 0; k < places.count; ++k) tokens.data_ptr<int64_t>()[k] = places[k];
+torch::Tensor tokens_at(const kernels::StridedIndices& indices) {
+  auto tokens = torch::empty({indices.count}, torch::kLong);
+  for (int64_t k = 0; k < indices.count; ++k) tokens.data_ptr<int64_t>()[k] = indices[k];
   return tokens;
 }
 
@@ -191,10 +192,10 @@ std::pair<torch::Tensor, torch::Tensor> keys_of(const kernels::QueryGroup& group
   for (const auto& tile : group.tiles) {
     keys.push_back(tokens_at(tile.keys));
     seen.push_back(torch::ones({group.queries.count, tile.keys.count}, torch::kBool));
-    if (tile.whole) continue;
+    if (tile.dense) continue;
     const auto place = torch::arange(tile.keys.count).unsqueeze(0);
     const auto edge = [](const std::vector<int32_t>& at) { return torch::tensor(at).unsqueeze(1); };
-    seen.back() = place.ge(edge(tile.low)).logical_and(place.lt(edge(tile.high)));
+    seen.back() = place.ge(edge(tile.key_begin)).logical_and(place.lt(edge(tile.key_end)));
   }
   return {torch::cat(keys), torch::cat(seen, 1)};
 }

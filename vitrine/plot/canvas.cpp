@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFont = "DejaVu Sans";
 constexpr const char* kSvgFonts = "DejaVu Sans, Noto Sans CJK KR, Noto Sans KR, sans-serif";
-constexpr double kMostDots = 30000;  // what cairo can hold
+constexpr double kMaxDots = 30000;  // what cairo can hold
 
 /// In gnuplot's single quotes nothing is special but the quote itself.
 std::string quoted(std::string_view text) {
@@ -88,7 +88,7 @@ void Canvas::frame(const Rect& rect, Color color) {
 }
 
 void Canvas::image(const Rect& rect, const Image& image) {
-  // At the size it will have on paper: no renderer then blurs a small picture.
+  // At the size it will have on paper: no renderer then blurs a small image.
   const auto width = std::max<int64_t>(1, std::lround(rect.width * kPixelRatio));
   const auto height = std::max<int64_t>(1, std::lround(rect.height * kPixelRatio));
   const auto sized = resize_nearest(image, width, height);
@@ -125,9 +125,9 @@ std::string Canvas::data(const std::vector<std::vector<double>>& columns) {
 std::vector<std::string> Canvas::render(const std::string& title,
                                         const std::vector<std::string>& formats) const {
   const double dots = std::max(width_, height_) * kPixelRatio;
-  check(dots <= kMostDots,
+  check(dots <= kMaxDots,
         "figure '{}': it would be {:.0f} dots long, {:.0f} at most; use fewer panels", title, dots,
-        kMostDots);
+        kMaxDots);
   std::string script = "set encoding utf8\n";
   std::vector<std::string> outputs;
   for (const auto& format : formats) {

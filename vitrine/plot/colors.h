@@ -51,12 +51,12 @@ ColorRange color_range(const std::vector<const Matrix*>& matrices, ColorMap map,
 /// One pixel per value.
 Image colorize(const Matrix& values, ColorMap map, const ColorRange& range);
 
-/// `values` in colours laid over the whole picture; `alpha` 0 shows the picture, 1 the values.
+/// `values` in colours laid over the whole image; `alpha` 0 shows the image, 1 the values.
 /// `smooth` blends between the values, otherwise each covers its own rectangle.
 Image overlay(const Image& image, const Matrix& values, ColorMap map, const ColorRange& range,
               double alpha, bool smooth);
 
-/// The nearest pixel everywhere, so that small pictures stay crisp.
+/// The nearest pixel everywhere, so that small images stay crisp.
 Image resize_nearest(const Image& image, int64_t width, int64_t height);
 
 }  // namespace vitrine::plot

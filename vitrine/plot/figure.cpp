@@ -26,7 +26,7 @@ struct Grid {
 template <typename P>
 const Matrix* heat_of(const P& panel) {
   if constexpr (std::is_same_v<P, HeatMap>) return &panel.values;
-  if constexpr (std::is_same_v<P, Picture>) return panel.heat.rows > 0 ? &panel.heat : nullptr;
+  if constexpr (std::is_same_v<P, ImagePanel>) return panel.heat.rows > 0 ? &panel.heat : nullptr;
   return nullptr;
 }
 
@@ -216,13 +216,14 @@ std::string Figure::render(const std::string& format) const {
   return render_as(*this, {format}).front();
 }
 
-Figure picture_grid(std::string title, const std::vector<Image>& images,
-                    const std::vector<std::string>& titles, int64_t columns) {
-  check(titles.empty() || titles.size() == images.size(), "figure '{}': {} titles for {} pictures",
+Figure image_grid(std::string title, const std::vector<Image>& images,
+                  const std::vector<std::string>& titles, int64_t columns) {
+  check(titles.empty() || titles.size() == images.size(), "figure '{}': {} titles for {} images",
         title, titles.size(), images.size());
   Figure figure{.title = std::move(title), .columns = columns};
   for (size_t i = 0; i < images.size(); ++i)
-    figure.panels.push_back(Picture{.title = titles.empty() ? "" : titles[i], .image = images[i]});
+    figure.panels.push_back(
+        ImagePanel{.title = titles.empty() ? "" : titles[i], .image = images[i]});
   return figure;
 }
 

@@ -60,8 +60,8 @@ struct HeatMap {
   double size = 0;  // the longer side in pixels; 0 suits the number of panels
 };
 
-/// A picture, with or without a heat map over it.
-struct Picture {
+/// An image, with or without a heat map over it.
+struct ImagePanel {
   std::string title{};
   Image image{};
   Matrix heat{};  // no rows: none
@@ -72,7 +72,7 @@ struct Picture {
   double size = 0;  // the longer side in pixels; 0 suits the number of panels
 };
 
-using Panel = std::variant<Chart, HeatMap, Picture>;
+using Panel = std::variant<Chart, HeatMap, ImagePanel>;
 
 /// Panels in rows of `columns`, under one title.
 struct Figure {
@@ -93,8 +93,8 @@ struct Figure {
 /// Throws unless `path` ends in .png or .svg; makes its folder. To be asked before long work.
 void check_figure_file(const fs::path& path);
 
-/// Pictures side by side, each under its title.
-Figure picture_grid(std::string title, const std::vector<Image>& images,
-                    const std::vector<std::string>& titles, int64_t columns = 0);
+/// Images side by side, each under its title.
+Figure image_grid(std::string title, const std::vector<Image>& images,
+                  const std::vector<std::string>& titles, int64_t columns = 0);
 
 }  // namespace vitrine::plot

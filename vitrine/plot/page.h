@@ -8,7 +8,7 @@
 
 namespace vitrine::plot {
 
-/// How a page holds a figure: as drawing (sharp at any size) or as dots (for many pictures).
+/// How a page holds a figure: as drawing (sharp at any size) or as dots (for many images).
 enum class Embed { Svg, Png };
 
 /// A figure of a page with the words under it.

@@ -32,7 +32,7 @@ struct Shared {
 /// Checks the panel and measures it; `who` names it in errors.
 std::unique_ptr<PanelPlan> plan(const Chart& chart, const Shared& shared, const std::string& who);
 std::unique_ptr<PanelPlan> plan(const HeatMap& map, const Shared& shared, const std::string& who);
-std::unique_ptr<PanelPlan> plan(const Picture& picture, const Shared& shared,
+std::unique_ptr<PanelPlan> plan(const ImagePanel& panel, const Shared& shared,
                                 const std::string& who);
 
 /// Throws unless the matrix has cells and a value for each.

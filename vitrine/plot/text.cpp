@@ -117,7 +117,7 @@ double text_width(std::string_view text, double size, bool bold) {
 }
 
 std::vector<std::string> wrap_text(std::string_view text, double width, double size,
-                                   size_t most_lines, bool bold) {
+                                   size_t max_lines, bool bold) {
   std::vector<std::string> lines;
   for (const auto& piece : pieces(clean_text(text), width, size, bold)) {
     if (!lines.empty() && text_width(lines.back() + " " + piece, size, bold) <= width)
@@ -125,8 +125,8 @@ std::vector<std::string> wrap_text(std::string_view text, double width, double s
     else
       lines.push_back(piece);
   }
-  if (lines.size() > most_lines) {
-    lines.resize(most_lines);
+  if (lines.size() > max_lines) {
+    lines.resize(max_lines);
     lines.back() = shorten(lines.back(), width, size, bold);
   }
   return lines;

@@ -13,8 +13,8 @@ std::string clean_text(std::string_view text);
 double text_width(std::string_view text, double size, bool bold = false);
 
 /// The text in lines no wider than `width`, broken at spaces where possible; a text that needs
-/// more than `most_lines` ends in an ellipsis.
+/// more than `max_lines` ends in an ellipsis.
 std::vector<std::string> wrap_text(std::string_view text, double width, double size,
-                                   size_t most_lines, bool bold = false);
+                                   size_t max_lines, bool bold = false);
 
 }  // namespace vitrine::plot

@@ -13,11 +13,11 @@ double validation_figure(const RunOutcome& outcome) { return outcome.validation_
 double test_loss_figure(const RunOutcome& outcome) { return outcome.test_loss(); }
 double seconds_figure(const RunOutcome& outcome) { return outcome.seconds; }
 
-Spread spread(const PointResult& point, const RunFigure& figure) {
+MeanStd mean_std(const PointResult& point, const RunFigure& figure) {
   std::vector<double> values;
   for (const auto& run : point.runs)
     if (run.outcome) values.push_back(figure(*run.outcome));
-  return spread(values);
+  return mean_std(values);
 }
 
 }  // namespace vitrine

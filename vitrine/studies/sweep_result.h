@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
-#include "vitrine/core/spread.h"
+#include "vitrine/core/mean_std.h"
 #include "vitrine/train/run_result.h"
 
 namespace vitrine {
@@ -54,6 +54,6 @@ double test_loss_figure(const RunOutcome& outcome);
 double seconds_figure(const RunOutcome& outcome);  // of training
 
 /// Over the runs that did not fail.
-Spread spread(const PointResult& point, const RunFigure& figure);
+MeanStd mean_std(const PointResult& point, const RunFigure& figure);
 
 }  // namespace vitrine

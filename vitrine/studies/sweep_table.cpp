@@ -117,7 +117,7 @@ std::string runs_cell(const PointResult& point, size_t seeds) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string spread_cell(const Spread& s, int decimals, double scale = 1) {
+std::string mean_std_cell(const MeanStd& s, int decimals, double scale = 1) {
   if (s.count == 0) return "-";
   const auto mean = fmt::format("{:.{}f}", scale * s.mean, decimals);
   return s.count == 1 || std::isnan(s.mean)
@@ -133,10 +133,10 @@ struct MetricColumn {
 
   std::string head() const { return split + " " + metric.label(); }
   std::string cell(const PointResult& point) const {
-    const auto s = spread(
+    const auto s = mean_std(
         point, [&](const RunOutcome& outcome) { return value_of(outcome.*values, metric.name); });
     if (std::isnan(s.mean)) return "-";
-    return spread_cell(s, metric.unit.empty() ? 4 : 2, metric.in_unit(1));
+    return mean_std_cell(s, metric.unit.empty() ? 4 : 2, metric.in_unit(1));
   }
 };
 
@@ -168,7 +168,7 @@ std::vector<MetricColumn> metric_columns(const SweepResult& result) {
 /// What all seeds of a point have in common, or their mean.
 std::string mean_cell(const PointResult& point, int64_t RunOutcome::*figure, int decimals,
                       double scale = 1) {
-  const auto s = spread(
+  const auto s = mean_std(
       point, [&](const RunOutcome& outcome) { return static_cast<double>(outcome.*figure); });
   return s.count == 0 ? "-" : fmt::format("{:.{}f}", scale * s.mean, decimals);
 }
@@ -268,7 +268,7 @@ std::string results_markdown(const SweepResult& result, const SweepConfig& confi
     for (const auto& key : varied) row.push_back(setting_cell(point.point, key));
     row.push_back(runs_cell(point, config.seeds.size()));
     for (const auto& column : columns) row.push_back(column.cell(point));
-    row.push_back(spread_cell(spread(point, seconds_figure), 1));
+    row.push_back(mean_std_cell(mean_std(point, seconds_figure), 1));
     row.push_back(mean_cell(point, &RunOutcome::epochs, 0));
     row.push_back(mean_cell(point, &RunOutcome::parameters, 0));
     row.push_back(mean_cell(point, &RunOutcome::checkpoint_bytes, 1, kKilobytes));

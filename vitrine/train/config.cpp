@@ -30,8 +30,8 @@ void TrainConfig::visit(Fields& f) {
 void TrainConfig::validate() const {
   check(epochs > 0, "train: epochs {} must be positive", epochs);
   check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
-  check_share("train", "label_smoothing", label_smoothing);
-  check_share("train", "ema", ema);
+  check_fraction("train", "label_smoothing", label_smoothing);
+  check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
   check(patience >= 0 && checkpoint_steps >= 0 && log_steps >= 0,

@@ -35,9 +35,9 @@ void OptimizerConfig::validate() const {
   check(matrix_lr > 0 && std::isfinite(matrix_lr), "optimizer: matrix_lr {} must be positive",
         matrix_lr);
   check(weight_decay >= 0, "optimizer: weight_decay {} is negative", weight_decay);
-  check_share("optimizer", "momentum", momentum);
-  check_share("optimizer", "beta1", beta1);
-  check_share("optimizer", "beta2", beta2);
+  check_fraction("optimizer", "momentum", momentum);
+  check_fraction("optimizer", "beta1", beta1);
+  check_fraction("optimizer", "beta2", beta2);
   check(eps > 0, "optimizer: eps {} must be positive", eps);
 }
 

@@ -7,7 +7,6 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
@@ -16,6 +15,7 @@
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -136,7 +136,7 @@ RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
   write_file_atomically(folder.recipe(), to_yaml(recipe));
   if (options.write_reports)
     write_file_atomically(folder.path() / "model_summary.txt",
-                          summary_text(recipe.model.name(), summarise(recipe.model)));
+                          summary_text(recipe.model.name(), summarize(recipe.model)));
   return folder;
 }
 

@@ -10,7 +10,7 @@ namespace vitrine {
 namespace {
 
 constexpr auto kBetweenCurves = std::chrono::seconds(10);  // a drawing takes a fifth of a second
-constexpr size_t kMostMarkers = 40;                        // longer curves are lines without dots
+constexpr size_t kMaxMarkers = 40;                         // longer curves are lines without dots
 
 /// An old event file would show the steps after the resume point twice.
 const RunFolder& without_old_events(const RunFolder& folder) {
@@ -29,7 +29,7 @@ plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string&
     series.x.push_back(static_cast<double>(line.epoch));
     series.y.push_back(metric.in_unit(y));
   }
-  series.markers = series.x.size() <= kMostMarkers;
+  series.markers = series.x.size() <= kMaxMarkers;
   return series;
 }
 

@@ -24,18 +24,18 @@ void ScheduleConfig::visit(Fields& f) {
                           {"one_cycle", ScheduleKind::OneCycle}},
     "how the learning rate changes");
   f("warmup_epochs", warmup_epochs, "linear rise from 0 before the schedule (not for one_cycle)");
-  f("final_share", final_share, "cosine and one_cycle end at this share of the peak");
+  f("final_lr_ratio", final_lr_ratio, "cosine and one_cycle end at this share of the peak");
   f("step_epochs", step_epochs, "step: epochs between two drops");
   f("step_factor", step_factor, "step: factor of each drop");
   f("rise", rise, "one_cycle: share of the run spent rising");
-  f("start_share", start_share, "one_cycle: share of the peak at the start");
+  f("start_lr_ratio", start_lr_ratio, "one_cycle: share of the peak at the start");
 }
 
 void ScheduleConfig::validate() const {
   check(warmup_epochs >= 0, "schedule: warmup_epochs {} is negative", warmup_epochs);
-  check(final_share >= 0 && start_share >= 0 && step_factor > 0,
-        "schedule: final_share {}, start_share {} and step_factor {} must not be negative",
-        final_share, start_share, step_factor);
+  check(final_lr_ratio >= 0 && start_lr_ratio >= 0 && step_factor > 0,
+        "schedule: final_lr_ratio {}, start_lr_ratio {} and step_factor {} must not be negative",
+        final_lr_ratio, start_lr_ratio, step_factor);
   check(step_epochs > 0, "schedule: step_epochs {} must be positive", step_epochs);
   check(rise > 0 && rise < 1, "schedule: rise {} is not between 0 and 1", rise);
 }
@@ -46,8 +46,8 @@ double schedule_factor(const ScheduleConfig& c, int64_t step, int64_t total,
                end = static_cast<double>(std::max<int64_t>(total, 1));
   if (c.kind == ScheduleKind::OneCycle) {
     const double top = c.rise * end;
-    if (at < top) return cosine_between(c.start_share, 1, at / top);
-    return cosine_between(1, c.final_share, (at - top) / (end - top));
+    if (at < top) return cosine_between(c.start_lr_ratio, 1, at / top);
+    return cosine_between(1, c.final_lr_ratio, (at - top) / (end - top));
   }
   const double warm = c.warmup_epochs * static_cast<double>(steps_per_epoch);
   if (at < warm) return (at + 1) / warm;
@@ -56,7 +56,7 @@ double schedule_factor(const ScheduleConfig& c, int64_t step, int64_t total,
       return std::pow(c.step_factor,
                       std::floor(at / (c.step_epochs * static_cast<double>(steps_per_epoch))));
     case ScheduleKind::Cosine:
-      return cosine_between(1, c.final_share, (at - warm) / std::max(1.0, end - warm));
+      return cosine_between(1, c.final_lr_ratio, (at - warm) / std::max(1.0, end - warm));
     default:
       return 1;
   }

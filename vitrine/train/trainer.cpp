@@ -14,8 +14,8 @@
 #include "vitrine/models/model.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
+#include "vitrine/train/ema_model.h"
 #include "vitrine/train/run_state.h"
-#include "vitrine/train/weight_average.h"
 #include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
@@ -349,7 +349,7 @@ class Training {
   const Objective& objective_;
   const Metric selection_;
   Optimizer optimizer_;
-  std::optional<WeightAverage> average_;
+  std::optional<EmaModel> average_;
   std::optional<MetricsFile> metrics_;
   std::optional<Progress> progress_;
   RunPosition position_;

@@ -9,30 +9,30 @@
 namespace vitrine {
 namespace {
 
-constexpr std::pair<Fate, const char*> kFates[] = {{Fate::Loaded, "loaded"},
-                                                   {Fate::Converted, "converted"},
-                                                   {Fate::Resized, "resized"},
-                                                   {Fate::Skipped, "skipped"},
-                                                   {Fate::Missing, "missing"}};
+constexpr std::pair<LoadStatus, const char*> kStatuses[] = {{LoadStatus::Loaded, "loaded"},
+                                                            {LoadStatus::Converted, "converted"},
+                                                            {LoadStatus::Resized, "resized"},
+                                                            {LoadStatus::Skipped, "skipped"},
+                                                            {LoadStatus::Missing, "missing"}};
 
-const char* fate_name(Fate fate) {
-  for (const auto& [known, name] : kFates)
-    if (known == fate) return name;
+const char* status_name(LoadStatus status) {
+  for (const auto& [known, name] : kStatuses)
+    if (known == status) return name;
   return "";
 }
 
 }  // namespace
 
-int64_t Account::count(Fate fate) const {
+int64_t Account::count(LoadStatus status) const {
   return std::count_if(notes.begin(), notes.end(),
-                       [&](const TensorNote& note) { return note.fate == fate; });
+                       [&](const TensorNote& note) { return note.status == status; });
 }
 
 std::string Account::summary() const {
   std::vector<std::string> parts;
-  for (const auto& [fate, name] : kFates)
-    if (const auto n = count(fate); n > 0) parts.push_back(fmt::format("{} {}", n, name));
-  const auto tensors = std::ssize(notes) - count(Fate::Missing);
+  for (const auto& [status, name] : kStatuses)
+    if (const auto n = count(status); n > 0) parts.push_back(fmt::format("{} {}", n, name));
+  const auto tensors = std::ssize(notes) - count(LoadStatus::Missing);
   return fmt::format("{} tensors: {}", tensors, fmt::join(parts, ", "));
 }
 
@@ -45,7 +45,7 @@ std::string Account::lines() const {
     if (!note.ours.empty() && note.ours != note.theirs) more += "  -> " + note.ours;
     if (!note.detail.empty()) more += "  (" + note.detail + ")";
     const auto padded = more.empty() ? 0 : width;
-    text += fmt::format("{:<9}  {:<{}}{}\n", fate_name(note.fate), note.theirs, padded, more);
+    text += fmt::format("{:<9}  {:<{}}{}\n", status_name(note.status), note.theirs, padded, more);
   }
   return text;
 }
@@ -58,8 +58,9 @@ Account joined(const Account& mapped, const Account& loaded) {
   for (auto note : mapped.notes) {
     mapped_names.insert(note.ours);
     const auto found = by_name.find(note.ours);
-    if (!note.ours.empty() && found != by_name.end() && found->second->fate != Fate::Loaded) {
-      note.fate = found->second->fate;
+    if (!note.ours.empty() && found != by_name.end() &&
+        found->second->status != LoadStatus::Loaded) {
+      note.status = found->second->status;
       note.detail += (note.detail.empty() ? "" : "; ") + found->second->detail;
     }
     result.notes.push_back(std::move(note));

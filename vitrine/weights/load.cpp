@@ -42,8 +42,8 @@ int64_t square_side(int64_t tokens) {
 /// The rows before the grid (class token and the like) of two tables of positions: the fewest with
 /// which both hold square grids; nothing if there are none.
 std::optional<int64_t> common_prefix(int64_t one, int64_t other) {
-  constexpr int64_t kMost = 16;
-  for (int64_t prefix = 0; prefix <= kMost; ++prefix)
+  constexpr int64_t kMax = 16;
+  for (int64_t prefix = 0; prefix <= kMax; ++prefix)
     if (square_side(one - prefix) > 0 && square_side(other - prefix) > 0) return prefix;
   return std::nullopt;
 }
@@ -90,20 +90,21 @@ class LoadPlan {
     const auto found = stored_.find(name);
     const bool there = found != stored_.end();
     if (is_under(skip_, name)) {
-      note(there, name, there ? Fate::Skipped : Fate::Missing, "the model keeps its own");
+      note(there, name, there ? LoadStatus::Skipped : LoadStatus::Missing,
+           "the model keeps its own");
     } else if (!there) {
       check(policy_.partial, "checkpoint: {} has no weight '{}'; it belongs to another model",
             origin_, name);
-      note(there, name, Fate::Missing, "the model keeps its own");
+      note(there, name, LoadStatus::Missing, "the model keeps its own");
     } else if (found->second.sizes() == weight.sizes()) {
       copies_.emplace_back(weight, found->second);
-      note(there, name, Fate::Loaded, "");
+      note(there, name, LoadStatus::Loaded, "");
     } else if (is_resizable(weight, found->second)) {
       const auto prefix = *common_prefix(found->second.size(1), weight.size(1));
       const auto side = square_side(weight.size(1) - prefix);
       copies_.emplace_back(weight,
                            resized_positions(found->second, prefix, side, side, policy_.positions));
-      note(there, name, Fate::Resized,
+      note(there, name, LoadStatus::Resized,
            fmt::format("{} -> {}, {}", shape_text(found->second), shape_text(weight),
                        resize_name(policy_.positions)));
     } else {
@@ -111,7 +112,7 @@ class LoadPlan {
             "checkpoint: {}: weight '{}' is {}, the model's is {}; it belongs to another model or "
             "other settings",
             origin_, name, shape_text(found->second), shape_text(weight));
-      note(there, name, Fate::Skipped,
+      note(there, name, LoadStatus::Skipped,
            fmt::format("is {}, the model's is {}", shape_text(found->second), shape_text(weight)));
     }
   }
@@ -131,13 +132,13 @@ class LoadPlan {
     account.notes.push_back(
         {.theirs = name,
          .ours = "",
-         .fate = Fate::Skipped,
+         .status = LoadStatus::Skipped,
          .detail = left_out ? "the model keeps its own" : "the model has no such weight"});
   }
 
-  void note(bool there, const std::string& name, Fate fate, std::string detail) {
+  void note(bool there, const std::string& name, LoadStatus status, std::string detail) {
     account.notes.push_back(
-        {.theirs = there ? name : "", .ours = name, .fate = fate, .detail = std::move(detail)});
+        {.theirs = there ? name : "", .ours = name, .status = status, .detail = std::move(detail)});
   }
 
   const Model& model_;

@@ -15,7 +15,7 @@ namespace vitrine {
 namespace {
 
 constexpr const char* kBlock = "{i}";
-constexpr int64_t kMostBlocks = 4096;
+constexpr int64_t kMaxBlocks = 4096;
 
 bool matches(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), /*flags=*/0) == 0;
@@ -175,8 +175,8 @@ MappedFile::MappedFile(const NameMap& map, const TensorFile& file, std::string o
         fmt::join(map.signature, "' and '"), map.source);
   prefix_ = *prefix;
   blocks_ = count_blocks(file.tensors, prefix_ + block_stem(map, /*theirs=*/true));
-  check(blocks_ <= kMostBlocks, "import: {} holds {} blocks; no model has more than {}", origin_,
-        blocks_, kMostBlocks);
+  check(blocks_ <= kMaxBlocks, "import: {} holds {} blocks; no model has more than {}", origin_,
+        blocks_, kMaxBlocks);
   rows_ = expanded(map, blocks_);
   for (auto& row : rows_)
     for (auto& name : row.theirs) name = prefix_ + name;
@@ -186,7 +186,7 @@ MappedFile::MappedFile(const NameMap& map, const TensorFile& file, std::string o
 void MappedFile::check_names() {
   std::map<std::string, std::vector<TensorNote>> notes;
   const auto skip = [&](const std::string& name, const std::string& reason) {
-    notes[name] = {{.theirs = name, .ours = "", .fate = Fate::Skipped, .detail = reason}};
+    notes[name] = {{.theirs = name, .ours = "", .status = LoadStatus::Skipped, .detail = reason}};
   };
   for (const auto& [name, tensor] : index_) {
     if (!name.starts_with(map_.scope)) skip(name, "outside of '" + map_.scope + "'");
@@ -203,10 +203,11 @@ void MappedFile::check_names() {
       const auto& taken = has(better) ? better : name;
       const auto detail = detail_of(row);
       for (const auto& ours : row.ours)
-        notes[taken].push_back({.theirs = taken,
-                                .ours = ours,
-                                .fate = detail.empty() ? Fate::Loaded : Fate::Converted,
-                                .detail = detail});
+        notes[taken].push_back(
+            {.theirs = taken,
+             .ours = ours,
+             .status = detail.empty() ? LoadStatus::Loaded : LoadStatus::Converted,
+             .detail = detail});
     }
   for (const auto& [name, tensor] : index_) {
     const auto& known = notes[name];

@@ -4,7 +4,8 @@
 //
 // The file does not say how many heads there are, what they look at and in which order the bytes
 // come: the published ones of 15 and 58 million parameters have one strided layer in four
-// (spread=per_layer cycle=4 turn=0 pattern.stride=96). Their window is one token shorter than ours.
+// (assignment=per_layer layer_period=4 layer_phase=0 pattern.stride=96). Their window is one token
+// shorter than ours.
 
 #include "vitrine/core/error.h"
 #include "vitrine/weights/sources.h"

@@ -11,7 +11,7 @@ namespace {
 // Errors that differ by less than this factor count as alike.
 constexpr double kClearFactor = 1.5;
 
-std::string mean_and_deviation(const Spread& summary) {
+std::string mean_and_deviation(const MeanStd& summary) {
   return fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std);
 }
 

@@ -110,7 +110,7 @@ Chart curve_chart(const Lesson& lesson, const std::vector<ActivationCurve>& curv
 
 /// Bars for both activations at each learning rate.
 Chart activation_bars(const Lesson& lesson, const ActivationTrainings& trained,
-                      const std::string& what, Spread ActivationTraining::*value, double factor) {
+                      const std::string& what, MeanStd ActivationTraining::*value, double factor) {
   Chart chart{.title = lesson.word("activations." + what),
               .x = {.label = lesson.word("activations.rate")},
               .y = {.label = lesson.word("activations." + what + "_axis"), .low = 0},

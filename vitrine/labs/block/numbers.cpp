@@ -14,9 +14,9 @@
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/feed_forward.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/nn/parameter_count.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/trainer.h"
 
@@ -118,19 +118,19 @@ class WaveTrainer {
   int64_t done_ = 0;
 };
 
-Spread test_errors(const std::vector<TrainedWave>& runs) {
+MeanStd test_errors(const std::vector<TrainedWave>& runs) {
   std::vector<double> errors;
   for (const auto& trained : runs) errors.push_back(trained.run.outcome.test_value());
-  return spread(errors);
+  return mean_std(errors);
 }
 
 /// The runs' validation errors, epoch by epoch.
-std::vector<Spread> validation_errors(const std::vector<TrainedWave>& runs) {
-  std::vector<Spread> points;
+std::vector<MeanStd> validation_errors(const std::vector<TrainedWave>& runs) {
+  std::vector<MeanStd> points;
   for (size_t epoch = 0; epoch < runs.front().run.validation_curve.size(); ++epoch) {
     std::vector<double> values;
     for (const auto& trained : runs) values.push_back(trained.run.validation_curve[epoch]);
-    points.push_back(spread(values));
+    points.push_back(mean_std(values));
   }
   return points;
 }
@@ -171,10 +171,10 @@ int64_t hidden_units(const Model& model) {
   return units;
 }
 
-Spread dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
+MeanStd dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
   std::vector<double> shares;
   for (const auto& trained : runs) shares.push_back(dead_share(*trained.model, batch));
-  return spread(shares);
+  return mean_std(shares);
 }
 
 }  // namespace
@@ -182,11 +182,13 @@ Spread dead_shares(const std::vector<TrainedWave>& runs, const Batch& batch) {
 BlockTrace trace_block(int64_t words, uint64_t seed) {
   const torch::NoGradGuard no_grad;
   torch::manual_seed(seed);
-  EncoderBlock block(EncoderBlockConfig{
-      .dim = kBlockWidth, .heads = kBlockHeads, .hidden = kBlockHidden, .norm = NormPlace::Post});
-  initialise_transformer(*block);
+  EncoderBlock block(EncoderBlockConfig{.dim = kBlockWidth,
+                                        .heads = kBlockHeads,
+                                        .hidden = kBlockHidden,
+                                        .norm = NormPosition::Post});
+  initialize_transformer(*block);
   const auto embedded = torch::randn({1, words, kBlockWidth});
-  const auto x = embedded + sinusoidal_table(words, kBlockWidth);  // (1, T, C)
+  const auto x = embedded + sinusoidal_encoding(words, kBlockWidth);  // (1, T, C)
   const auto attended = block->attn(x);
   const auto added = x + attended;
   const auto normed = layer_norm(added, block->norm1);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vitrine/core/spread.h"
+#include "vitrine/core/mean_std.h"
 #include "vitrine/labs/lab.h"
 #include "vitrine/plot/colors.h"
 
@@ -102,9 +102,9 @@ SingleTokenNorm normalise_single_token(int64_t channels, uint64_t seed);
 struct NormTraining {
   std::string place{};  // of the norms: "pre", "post"
   bool warmup = false;
-  std::vector<double> steps{};   // at which it was validated
-  std::vector<Spread> errors{};  // mean squared error on the validation part at those steps
-  Spread test{};                 // mean squared error of the best weights
+  std::vector<double> steps{};    // at which it was validated
+  std::vector<MeanStd> errors{};  // mean squared error on the validation part at those steps
+  MeanStd test{};                 // mean squared error of the best weights
 };
 
 struct NormTrainings {
@@ -126,9 +126,9 @@ NormTrainings train_norm_places(const LabOptions& options, const std::string& la
 struct ActivationTraining {
   std::string activation{};  // "gelu", "relu"
   double rate = 0;
-  Spread test{};  // mean squared error
+  MeanStd test{};  // mean squared error
   // Share of the hidden units that no test wave gives a gradient to.
-  Spread dead{};
+  MeanStd dead{};
 };
 
 struct ActivationTrainings {

@@ -5,7 +5,7 @@
 #include "vitrine/labs/block/numbers.h"
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -50,9 +50,9 @@ StackGradients stack_gradients(const std::string& form, int64_t depth, uint64_t 
   auto blocks = encoder_blocks({.dim = kStackWidth,
                                 .heads = kStackHeads,
                                 .hidden = 4 * kStackWidth,
-                                .norm = form == "pre" ? NormPlace::Pre : NormPlace::Post},
+                                .norm = form == "pre" ? NormPosition::Pre : NormPosition::Post},
                                depth);
-  initialise_transformer(*blocks);
+  initialize_transformer(*blocks);
   auto x = torch::randn({kStackBatch, kStackTokens, kStackWidth});
   const auto target = torch::randn_like(x);
   for (size_t i = 0; i < blocks->size(); ++i)

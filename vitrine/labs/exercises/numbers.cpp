@@ -63,7 +63,7 @@ HeadsRow heads_row(int64_t heads, const TunedRuns& tuned, const WaveTask& task) 
     for (const auto& head : readings) entropies.push_back(head.entropy);
     row.places += static_cast<double>(peak_places(readings)) / tuned.runs.size();
   }
-  row.entropy = spread(entropies);
+  row.entropy = mean_std(entropies);
   return row;
 }
 
@@ -100,7 +100,7 @@ PositionsPractice positions_practice(const LabOptions& options, const std::strin
     const auto tuned = runs.tune(task, kind, settings);
     std::vector<double> shuffling;
     for (const auto& run : tuned.runs) shuffling.push_back(shuffling_effect(*run.model, task));
-    practice.rows.push_back({kind, score_runs(tuned, task), spread(shuffling)});
+    practice.rows.push_back({kind, score_runs(tuned, task), mean_std(shuffling)});
   }
   return practice;
 }

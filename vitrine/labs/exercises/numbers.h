@@ -12,7 +12,7 @@ namespace vitrine::labs {
 struct PositionsRow {
   std::string kind{};  // "none", "sinusoidal", ...
   WaveScore score{};
-  Spread shuffling{};  // over seeds: see `shuffling_effect`
+  MeanStd shuffling{};  // over seeds: see `shuffling_effect`
 };
 
 struct PositionsPractice {
@@ -27,7 +27,7 @@ PositionsPractice positions_practice(const LabOptions& options, const std::strin
 struct HeadsRow {
   int64_t heads = 0;
   WaveScore score{};
-  Spread entropy{};   // of the last position's weights, in nats, over heads and seeds
+  MeanStd entropy{};  // of the last position's weights, in nats, over heads and seeds
   double places = 0;  // different steps back at which the heads of one network peak
 };
 

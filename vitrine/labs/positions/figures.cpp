@@ -1,6 +1,6 @@
 #include "vitrine/labs/positions/figures.h"
 
-#include "vitrine/core/spread.h"
+#include "vitrine/core/mean_std.h"
 
 namespace vitrine::labs {
 namespace {
@@ -95,7 +95,7 @@ Chart error_bars(const Lesson& lesson, const TrainedPositions& trained) {
               .height = 150};
   Series bars{.mark = Mark::Bars};
   for (const auto& kind : trained.kinds) {
-    const auto summary = spread(kind.errors.front());
+    const auto summary = mean_std(kind.errors.front());
     chart.x.names.push_back(lesson.word("short." + kind.kind));
     bars.y.push_back(summary.mean);
     bars.error.push_back(summary.std);
@@ -219,7 +219,7 @@ Figure longer_waves_figure(const Lesson& lesson, const TrainedPositions& trained
   const std::vector<double> lengths(trained.lengths.begin(), trained.lengths.end());
   for (const auto& kind : trained.kinds) {
     Series line{.name = lesson.word("short." + kind.kind), .x = lengths, .markers = true};
-    for (const auto& errors : kind.errors) line.y.push_back(spread(errors).mean);
+    for (const auto& errors : kind.errors) line.y.push_back(mean_std(errors).mean);
     chart.series.push_back(std::move(line));
   }
   return {.title = lesson.word("longer.figure"), .panels = {chart}};

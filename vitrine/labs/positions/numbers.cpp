@@ -13,8 +13,8 @@
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/initialise.h"
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/initialize.h"
+#include "vitrine/nn/positional_encoding.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/trainer.h"
 
@@ -24,16 +24,16 @@ namespace {
 constexpr int64_t kOrderWidth = 32, kOrderHeads = 4;
 struct OrderKind {
   const char* name;
-  Positions positions;
-  NormPlace norm;
+  PositionalEncoding positions;
+  NormPosition norm;
 };
 constexpr std::array<OrderKind, 6> kOrderKinds = {
-    {{"none", Positions::None, NormPlace::Post},
-     {"sinusoidal", Positions::Sinusoidal, NormPlace::Post},
-     {"learned", Positions::Learned, NormPlace::Post},
-     {"linear", Positions::Linear, NormPlace::Post},
-     {"relative", Positions::Relative, NormPlace::Post},
-     {"linear_pre", Positions::Linear, NormPlace::Pre}}};
+    {{"none", PositionalEncoding::None, NormPosition::Post},
+     {"sinusoidal", PositionalEncoding::Sinusoidal, NormPosition::Post},
+     {"learned", PositionalEncoding::Learned, NormPosition::Post},
+     {"linear", PositionalEncoding::Linear, NormPosition::Post},
+     {"relative", PositionalEncoding::Relative, NormPosition::Post},
+     {"linear_pre", PositionalEncoding::Linear, NormPosition::Pre}}};
 constexpr double kSameValue = 1e-6;
 constexpr int64_t kMiddle = kTrainedPositions / 2;
 
@@ -41,20 +41,21 @@ constexpr int64_t kMiddle = kTrainedPositions / 2;
 torch::Tensor untrained_table(int64_t tokens, int64_t dim, uint64_t seed) {
   torch::manual_seed(seed);
   torch::nn::Module owner;
-  const PositionEmbedding positions(owner, sequence_positions(Positions::Learned, tokens, dim));
+  const PositionEmbedding positions(owner,
+                                    sequence_positions(PositionalEncoding::Learned, tokens, dim));
   return positions.table().squeeze(0).detach();
 }
 
 OrderEffect order_effect(const OrderKind& kind, const torch::Tensor& words, uint64_t seed) {
   const auto T = words.size(1);
-  const bool relative = kind.positions == Positions::Relative;
+  const bool relative = kind.positions == PositionalEncoding::Relative;
   torch::manual_seed(seed);
   EncoderBlock block(EncoderBlockConfig{.dim = kOrderWidth,
                                         .heads = kOrderHeads,
                                         .hidden = 4 * kOrderWidth,
                                         .norm = kind.norm,
-                                        .relative = relative ? T - 1 : 0});
-  initialise_transformer(*block);
+                                        .max_relative_distance = relative ? T - 1 : 0});
+  initialize_transformer(*block);
   torch::nn::Module owner;
   const PositionEmbedding positions(owner, sequence_positions(kind.positions, T, kOrderWidth));
   block->to(torch::kDouble);
@@ -63,7 +64,7 @@ OrderEffect order_effect(const OrderKind& kind, const torch::Tensor& words, uint
   const auto outputs = [&](const torch::Tensor& x) {
     const auto y = block(positions(x)).squeeze(0);
     // A network of pre-norm blocks ends with a norm.
-    return kind.norm == NormPlace::Pre ? torch::layer_norm(y, {kOrderWidth}) : y;
+    return kind.norm == NormPosition::Pre ? torch::layer_norm(y, {kOrderWidth}) : y;
   };
   const auto sentence = outputs(words), reversed = outputs(words.flip(1)).flip(0);
   return {.kind = kind.name,
@@ -204,9 +205,10 @@ std::vector<double> learned_cosines(const Model& model) {
 plot::Matrix backward_bias(Model& model) {
   for (const auto& module : model.modules())
     if (const auto* attention = module->as<AttentionImpl>())
-      return plain_matrix(attention->relative_bias.narrow(1, 0, attention->config.relative + 1)
-                              .flip(1)
-                              .narrow(1, 0, kTestedLengths.front()));
+      return plain_matrix(
+          attention->relative_bias.narrow(1, 0, attention->config.max_relative_distance + 1)
+              .flip(1)
+              .narrow(1, 0, kTestedLengths.front()));
   fail("lab 3: the model has no attention layer");
 }
 
@@ -223,9 +225,9 @@ std::vector<OrderEffect> order_effects(int64_t words, uint64_t seed) {
 
 std::vector<Encoding> encodings(uint64_t seed) {
   const auto T = kTrainedPositions, C = kEncodingWidth;
-  return {describe_encoding("sinusoidal", sinusoidal_table(T, C)),
+  return {describe_encoding("sinusoidal", sinusoidal_encoding(T, C)),
           describe_encoding("learned", untrained_table(T, C, seed)),
-          describe_encoding("linear", linear_table(T, C))};
+          describe_encoding("linear", linear_encoding(T, C))};
 }
 
 plot::Matrix clamped_distances(int64_t positions) {
@@ -238,9 +240,9 @@ plot::Matrix clamped_distances(int64_t positions) {
 
 Similarity position_similarity(uint64_t seed) {
   const auto C = kEncodingWidth;
-  const auto sinusoidal = sinusoidal_table(kAllPositions, C);
+  const auto sinusoidal = sinusoidal_encoding(kAllPositions, C);
   const auto learned = untrained_table(kAllPositions, C, seed);
-  const auto linear = linear_table(kAllPositions, C).slice(0, 1);  // position 0 has no direction
+  const auto linear = linear_encoding(kAllPositions, C).slice(0, 1);  // position 0 has no direction
   Similarity result;
   const auto shown = sinusoidal.narrow(0, 0, kTrainedPositions);
   result.sinusoidal = plain_matrix(shown.matmul(shown.t()) / (C / 2.0));
@@ -260,7 +262,7 @@ Similarity position_similarity(uint64_t seed) {
 
 std::vector<RotatedPair> rotated_pairs(int64_t position, int64_t shift) {
   const auto C = kEncodingWidth;
-  const auto table = sinusoidal_table(position + shift + 1, C).to(torch::kDouble);
+  const auto table = sinusoidal_encoding(position + shift + 1, C).to(torch::kDouble);
   const auto rotated = rotation_matrix(C, shift).matmul(table[position]);
   std::vector<RotatedPair> pairs;
   for (const int64_t pair : {0, 4, 8, 16}) {
@@ -278,8 +280,8 @@ std::vector<RotatedPair> rotated_pairs(int64_t position, int64_t shift) {
 
 std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t seed) {
   const auto T = kAllPositions, C = kEncodingWidth;
-  const auto sinusoidal = sinusoidal_table(T, C), learned = untrained_table(T, C, seed),
-             linear = linear_table(T, C);
+  const auto sinusoidal = sinusoidal_encoding(T, C), learned = untrained_table(T, C, seed),
+             linear = linear_encoding(T, C);
   std::vector<ShiftFit> fits;
   for (const auto shift : shifts) {
     const auto from = sinusoidal.narrow(0, 0, T - shift).to(torch::kDouble);
@@ -296,8 +298,8 @@ std::vector<ShiftFit> shift_fits(const std::vector<int64_t>& shifts, uint64_t se
 std::vector<Extrapolation> extrapolated_encodings() {
   const auto T = kAllPositions, C = kEncodingWidth;
   // The linear one goes on with the step that it had in training: pos / kTrainedPositions.
-  const auto stretched = linear_table(T, C) * (static_cast<double>(T) / kTrainedPositions);
-  return {describe_extrapolation("sinusoidal", sinusoidal_table(T, C)),
+  const auto stretched = linear_encoding(T, C) * (static_cast<double>(T) / kTrainedPositions);
+  return {describe_extrapolation("sinusoidal", sinusoidal_encoding(T, C)),
           describe_extrapolation("linear", stretched)};
 }
 

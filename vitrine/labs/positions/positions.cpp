@@ -3,7 +3,7 @@
 #include <numbers>
 #include <sstream>
 
-#include "vitrine/core/spread.h"
+#include "vitrine/core/mean_std.h"
 #include "vitrine/labs/lab.h"
 #include "vitrine/labs/positions/figures.h"
 #include "vitrine/labs/positions/numbers.h"
@@ -25,7 +25,7 @@ std::vector<std::string> order_words(const Lesson& lesson) {
 /// Means over the seeds at one of the tested lengths, by kind.
 std::vector<double> mean_errors(const TrainedPositions& trained, size_t length) {
   std::vector<double> means;
-  for (const auto& kind : trained.kinds) means.push_back(spread(kind.errors[length]).mean);
+  for (const auto& kind : trained.kinds) means.push_back(mean_std(kind.errors[length]).mean);
   return means;
 }
 
@@ -68,7 +68,7 @@ void teach_trained_positions(Lesson& lesson, const std::vector<OrderEffect>& eff
   for (const auto& kind : trained.kinds) {
     table.rows.push_back({position_kind_word(lesson, kind.kind)});
     for (size_t i = 0; i < trained.lengths.size(); ++i) {
-      const auto summary = spread(kind.errors[i]);
+      const auto summary = mean_std(kind.errors[i]);
       table.rows.back().push_back(i == 0 ? fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std)
                                          : fmt::format("{:.4f}", summary.mean));
     }

@@ -25,8 +25,8 @@ Recipe sentence_recipe(const LabOptions& options) {
   recipe.name = "sentences";
   recipe.seed = static_cast<int64_t>(options.seed);
   recipe.model = ModelChoice("word_transformer");
-  recipe.data.dataset = read_dataset(
-      fmt::format("{{name: sentences, length: {}}}", kMostWords + 1));  // and the start
+  recipe.data.dataset =
+      read_dataset(fmt::format("{{name: sentences, length: {}}}", kMaxWords + 1));  // and the start
   recipe.data.batch = 32;
   recipe.train.epochs = options.smoke ? 1 : 15;
   recipe.train.optimizer.lr = 3e-3;
@@ -82,10 +82,10 @@ SentenceAttention read_with(WordTransformer& model, const std::string& sentence)
 void check_sentence(const std::string& sentence) {
   const auto words = static_cast<int64_t>(Vocabulary::split(sentence).size());
   check(words > 0, "sentence: '{}' has no words; give a text in quotation marks", sentence);
-  check(words <= kMostWords,
+  check(words <= kMaxWords,
         "sentence: '{}' has {} words and signs of punctuation, but the model reads at most {}; "
         "shorten it",
-        sentence, words, kMostWords);
+        sentence, words, kMaxWords);
 }
 
 SentenceModel::SentenceModel(const LabOptions& options) {

@@ -16,7 +16,7 @@ namespace vitrine::labs {
 /// The sentence of lab 2, and of the exercise if the learner gives none.
 inline constexpr const char* kCatSentence = "The cat sat on the mat";
 /// Words, signs of punctuation among them, that the model can read at once.
-inline constexpr int64_t kMostWords = 15;
+inline constexpr int64_t kMaxWords = 15;
 
 /// Throws if the sentence has no words or too many.
 void check_sentence(const std::string& sentence);

@@ -96,7 +96,7 @@ StepSummary summary_over_seeds(const std::vector<std::vector<double>>& seeds) {
   for (size_t step = 0; step < seeds.front().size(); ++step) {
     std::vector<double> values;
     for (const auto& seed : seeds) values.push_back(seed[step]);
-    const auto here = spread(values);
+    const auto here = mean_std(values);
     summary.mean.push_back(here.mean);
     summary.deviation.push_back(here.std);
   }

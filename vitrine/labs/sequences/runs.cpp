@@ -142,7 +142,7 @@ WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task) {
     score.example_spread += errors.std().item<double>() / count;
     score.seconds += run.result.outcome.seconds / count;
   }
-  score.error = spread(score.mse);
+  score.error = mean_std(score.mse);
   return score;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/core/mean_std.h"
 #include "vitrine/core/progress.h"
-#include "vitrine/core/spread.h"
 #include "vitrine/labs/lab.h"
 #include "vitrine/labs/training.h"
 
@@ -105,7 +105,7 @@ struct WaveScore {
   std::vector<RateTrial> trials{};
   double rate = 0;
   std::vector<double> mse{};  // on the test part, per seed
-  Spread error{};             // of `mse`
+  MeanStd error{};            // of `mse`
   double example_spread = 0;  // standard deviation of the squared error over test waves
   int64_t parameters = 0;
   double seconds = 0;                     // of training, mean over the runs

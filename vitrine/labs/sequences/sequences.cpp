@@ -67,7 +67,7 @@ void teach_wave_heads(Lesson& lesson, const SequenceNumbers& numbers) {
     }
     distinct += static_cast<double>(lags.size()) / static_cast<double>(numbers.heads.size());
   }
-  const auto entropy = spread(entropies);
+  const auto entropy = mean_std(entropies);
   const bool different = distinct > 0.6 * static_cast<double>(first.size());
   lesson.say(different ? "heads.different" : "heads.alike", fmt::arg("distinct", distinct),
              fmt::arg("heads", first.size()));
@@ -96,7 +96,7 @@ plot::Table importance_table(const Lesson& lesson, const StepSummary& attention,
 }
 
 /// The correlation of the two measures over the steps back from `first_step` on.
-Spread attention_and_occlusion(const SequenceNumbers& numbers, int64_t first_step) {
+MeanStd attention_and_occlusion(const SequenceNumbers& numbers, int64_t first_step) {
   const auto& occlusion = numbers.networks.front().occlusion;
   std::vector<double> correlations;
   for (size_t seed = 0; seed < numbers.heads.size(); ++seed) {
@@ -105,7 +105,7 @@ Spread attention_and_occlusion(const SequenceNumbers& numbers, int64_t first_ste
         correlation({attention.begin() + first_step, attention.end()},
                     {occlusion[seed].begin() + first_step, occlusion[seed].end()}));
   }
-  return spread(correlations);
+  return mean_std(correlations);
 }
 
 void teach_step_importance(Lesson& lesson, const SequenceNumbers& numbers) {
@@ -133,7 +133,7 @@ void teach_inside_transformer(Lesson& lesson, const SequenceNumbers& numbers) {
 
 std::string wave_error_cell(double mse) { return fmt::format("{:.5f}", mse); }
 
-std::string wave_error_cell(const Spread& error) {
+std::string wave_error_cell(const MeanStd& error) {
   return fmt::format("{:.5f} ± {:.5f}", error.mean, error.std);
 }
 

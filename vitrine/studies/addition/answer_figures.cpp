@@ -32,8 +32,8 @@ int64_t wrong_answers(const AdditionAnswers& answers) {
 /// The largest deviation of any answer, to either side.
 int largest_deviation(const AnswersOfBoth& answers) {
   int largest = 0;
-  for (const auto adder : kAdders)
-    for (const auto& some : answers.of(adder))
+  for (const auto architecture : kArchitectures)
+    for (const auto& some : answers.of(architecture))
       for (const int deviation : deviations(some)) largest = std::max(largest, std::abs(deviation));
   return largest;
 }
@@ -44,9 +44,11 @@ Chart box_chart(const AnswersOfBoth& answers, bool only_wrong, const FigureWords
               .y = {.label = w.deviation, .low = -reach, .high = reach},
               .width = 360,
               .height = 320};
-  for (const auto adder : kAdders) {
-    Series box{.name = w.adder.of(adder), .mark = Mark::Box, .color = adder_color(adder)};
-    for (const auto& some : answers.of(adder))
+  for (const auto architecture : kArchitectures) {
+    Series box{.name = w.architecture.of(architecture),
+               .mark = Mark::Box,
+               .color = architecture_color(architecture)};
+    for (const auto& some : answers.of(architecture))
       for (const int deviation : deviations(some))
         if (!only_wrong || deviation != 0) box.y.push_back(deviation);
     if (!box.y.empty()) chart.series.push_back(std::move(box));
@@ -57,8 +59,8 @@ Chart box_chart(const AnswersOfBoth& answers, bool only_wrong, const FigureWords
 /// The values to show: a lost and an invented carry, and the most frequent ones of each network.
 std::vector<int> shown_deviations(const AnswersOfBoth& answers) {
   std::set<int> values = {-10, 10};
-  for (const auto adder : kAdders)
-    for (const auto& top : top_deviations(answers.of(adder), kShownDeviations))
+  for (const auto architecture : kArchitectures)
+    for (const auto& top : top_deviations(answers.of(architecture), kShownDeviations))
       values.insert(top.value);
   return {values.begin(), values.end()};
 }
@@ -79,7 +81,7 @@ Series wrong_bars(const std::vector<AdditionAnswers>& runs,
   for (size_t place = 0; place < 3; ++place) {
     std::vector<double> wrong;
     for (const auto& run : runs) wrong.push_back(100 * (1 - accuracy(run)[place]));
-    const auto s = spread(wrong);
+    const auto s = mean_std(wrong);
     bars.y.push_back(s.mean);
     if (s.count > 1) bars.error.push_back(s.std);
   }
@@ -94,11 +96,11 @@ Chart kinds_chart(const AnswersOfBoth& answers, const std::string& title,
               .y = {.label = w.wrong_share, .low = 0},
               .width = 340,
               .height = 260};
-  for (const auto adder : kAdders) {
-    if (answers.of(adder).empty()) continue;
-    auto bars = wrong_bars(answers.of(adder), accuracy);
-    bars.name = w.adder.of(adder);
-    bars.color = adder_color(adder);
+  for (const auto architecture : kArchitectures) {
+    if (answers.of(architecture).empty()) continue;
+    auto bars = wrong_bars(answers.of(architecture), accuracy);
+    bars.name = w.architecture.of(architecture);
+    bars.color = architecture_color(architecture);
     chart.series.push_back(std::move(bars));
   }
   return chart;
@@ -107,11 +109,14 @@ Chart kinds_chart(const AnswersOfBoth& answers, const std::string& title,
 }  // namespace
 
 bool any_wrong(const AnswersOfBoth& answers) {
-  return std::any_of(kAdders.begin(), kAdders.end(),
-                     [&](Adder adder) { return !top_deviations(answers.of(adder), 1).empty(); });
+  return std::any_of(kArchitectures.begin(), kArchitectures.end(),
+                     [&](AdditionArchitecture architecture) {
+                       return !top_deviations(answers.of(architecture), 1).empty();
+                     });
 }
 
-Figure error_map_figure(const AdditionAnswers& answers, Adder adder, Language language) {
+Figure error_map_figure(const AdditionAnswers& answers, AdditionArchitecture architecture,
+                        Language language) {
   const auto& w = figure_words(language);
   const auto wrong = wrong_answers(answers);
   const auto all = deviations(answers);
@@ -130,7 +135,7 @@ Figure error_map_figure(const AdditionAnswers& answers, Adder adder, Language la
       .color_bar = wrong > 0,
       .color_label = largest > darkest ? filled(w.far_deviation, darkest) : w.deviation,
       .size = wrong > 0 ? kErrorMapSize : kEmptyMapSize};
-  return {.title = filled(w.error_map, w.adder.of(adder)), .panels = {map}};
+  return {.title = filled(w.error_map, w.architecture.of(architecture)), .panels = {map}};
 }
 
 Figure deviation_box_figure(const AnswersOfBoth& answers, Language language) {
@@ -150,10 +155,12 @@ Figure top_deviations_figure(const AnswersOfBoth& answers, Language language) {
   Chart chart{.x = {.label = w.deviation}, .y = {.label = w.answers_per_run}, .width = 560};
   for (const int value : values)
     chart.x.names.push_back(fmt::format("{}{}", value < 0 ? "−" : "+", std::abs(value)));
-  for (const auto adder : kAdders) {
-    if (answers.of(adder).empty()) continue;
-    Series bars{.name = w.adder.of(adder), .mark = Mark::Bars, .color = adder_color(adder)};
-    for (const int value : values) bars.y.push_back(count_per_run(answers.of(adder), value));
+  for (const auto architecture : kArchitectures) {
+    if (answers.of(architecture).empty()) continue;
+    Series bars{.name = w.architecture.of(architecture),
+                .mark = Mark::Bars,
+                .color = architecture_color(architecture)};
+    for (const int value : values) bars.y.push_back(count_per_run(answers.of(architecture), value));
     chart.series.push_back(std::move(bars));
   }
   return {.title = w.top_title, .panels = {chart}};

@@ -34,7 +34,7 @@ std::vector<int> deviations(const AdditionAnswers& answers) {
   return result;
 }
 
-DeviationSpread deviation_spread(const AdditionAnswers& answers) {
+ErrorStats deviation_spread(const AdditionAnswers& answers) {
   const auto all = deviations(answers);
   const double mean = std::accumulate(all.begin(), all.end(), 0.0) / kAdditionPairs;
   double squares = 0;

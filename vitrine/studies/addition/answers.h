@@ -25,10 +25,10 @@ int carries(int pair);
 std::vector<int> deviations(const AdditionAnswers& answers);
 
 /// Mean and standard deviation of the deviations over all pairs.
-struct DeviationSpread {
+struct ErrorStats {
   double mean = 0, std = 0;
 };
-DeviationSpread deviation_spread(const AdditionAnswers& answers);
+ErrorStats deviation_spread(const AdditionAnswers& answers);
 
 /// How many of the 10,000 sums are right.
 int64_t right_answers(const AdditionAnswers& answers);

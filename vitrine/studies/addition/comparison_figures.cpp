@@ -15,9 +15,9 @@ using plot::Series;
 constexpr double kTop = 105;  // of the axis of accuracy, above 100 %
 
 /// Accuracy in % of the points that have any, against what `place` makes of the key's value.
-Series accuracy_series(const SweepResult& sweep, const std::string& key, Adder adder,
-                       double (*place)(double)) {
-  Series series{.color = adder_color(adder)};
+Series accuracy_series(const SweepResult& sweep, const std::string& key,
+                       AdditionArchitecture architecture, double (*place)(double)) {
+  Series series{.color = architecture_color(architecture)};
   std::vector<const PointResult*> points;
   for (const auto& point : sweep.points) points.push_back(&point);
   std::sort(points.begin(), points.end(), [&](const auto* one, const auto* other) {
@@ -48,7 +48,7 @@ void add_line_and_bars(Chart& chart, Series series, const std::string& name) {
 
 /// Stretches of neighbouring values with the same leader, halfway (on a log axis) to the next.
 void add_shading(Chart& chart, const std::vector<SharedPoint>& points, const FigureWords& w) {
-  auto names = w.adder;
+  auto names = w.architecture;
   for (size_t first = 0; first < points.size();) {
     size_t last = first;
     while (last + 1 < points.size() && points[last + 1].lead == points[first].lead) ++last;
@@ -58,31 +58,32 @@ void add_shading(Chart& chart, const std::vector<SharedPoint>& points, const Fig
                             ? points[last].value
                             : std::sqrt(points[last].value * points[last + 1].value);
     if (points[first].lead != Lead::Neither && low < high) {
-      const auto adder = points[first].lead == Lead::Cnn ? Adder::Cnn : Adder::Transformer;
-      const auto name = std::exchange(names.of(adder), "");
+      const auto architecture = points[first].lead == Lead::Cnn ? AdditionArchitecture::Cnn
+                                                                : AdditionArchitecture::Transformer;
+      const auto name = std::exchange(names.of(architecture), "");
       chart.series.push_back({.name = name.empty() ? "" : filled(w.ahead, name),
                               .x = {low, high},
                               .y = {kTop, kTop},
                               .error = {kTop, kTop},
-                              .color = adder_color(adder)});
+                              .color = architecture_color(architecture)});
     }
     first = last + 1;
   }
 }
 
 /// Marks at the foot for values at which a run failed.
-void add_failures(Chart& chart, const PerAdder<std::optional<SweepResult>>& sweeps,
+void add_failures(Chart& chart, const PerArchitecture<std::optional<SweepResult>>& sweeps,
                   const std::string& key, const FigureWords& w) {
-  for (const auto adder : kAdders) {
-    if (!sweeps.of(adder)) continue;
-    Series failed{.name = filled(w.failed_at, w.adder.of(adder)),
+  for (const auto architecture : kArchitectures) {
+    if (!sweeps.of(architecture)) continue;
+    Series failed{.name = filled(w.failed_at, w.architecture.of(architecture)),
                   .mark = Mark::Points,
-                  .color = adder_color(adder)};
-    for (const auto& point : sweeps.of(adder)->points)
+                  .color = architecture_color(architecture)};
+    for (const auto& point : sweeps.of(architecture)->points)
       if (std::any_of(point.runs.begin(), point.runs.end(),
                       [](const SweepRun& run) { return run.failed(); })) {
         failed.x.push_back(setting_number(point.point, key));
-        failed.y.push_back(adder == Adder::Cnn ? 2 : 6);
+        failed.y.push_back(architecture == AdditionArchitecture::Cnn ? 2 : 6);
       }
     if (!failed.y.empty()) chart.series.push_back(std::move(failed));
   }
@@ -90,7 +91,7 @@ void add_failures(Chart& chart, const PerAdder<std::optional<SweepResult>>& swee
 
 }  // namespace
 
-plot::Figure learning_rate_figure(const PerAdder<std::optional<SweepResult>>& rates,
+plot::Figure learning_rate_figure(const PerArchitecture<std::optional<SweepResult>>& rates,
                                   Language language) {
   const auto& w = figure_words(language);
   Chart chart{.x = {.label = w.learning_rate, .log = true},
@@ -98,26 +99,28 @@ plot::Figure learning_rate_figure(const PerAdder<std::optional<SweepResult>>& ra
               .width = 600,
               .height = 320};
   add_shading(chart, shared_points(rates, kLearningRateKey), w);
-  for (const auto adder : kAdders)
-    if (rates.of(adder))
-      add_line_and_bars(chart, accuracy_series(*rates.of(adder), kLearningRateKey, adder, as_it_is),
-                        w.adder.of(adder));
+  for (const auto architecture : kArchitectures)
+    if (rates.of(architecture))
+      add_line_and_bars(
+          chart, accuracy_series(*rates.of(architecture), kLearningRateKey, architecture, as_it_is),
+          w.architecture.of(architecture));
   add_failures(chart, rates, kLearningRateKey, w);
   return {.title = w.rate_title, .panels = {chart}};
 }
 
-plot::Figure held_out_figure(const PerAdder<std::optional<SweepResult>>& held_out,
+plot::Figure held_out_figure(const PerArchitecture<std::optional<SweepResult>>& held_out,
                              Language language) {
   const auto& w = figure_words(language);
   Chart chart{.x = {.label = w.training_pairs},
               .y = {.label = w.held_out_accuracy, .low = 0, .high = kTop},
               .width = 560,
               .height = 300};
-  for (const auto adder : kAdders)
-    if (held_out.of(adder))
-      add_line_and_bars(chart,
-                        accuracy_series(*held_out.of(adder), kHeldOutKey, adder, training_percent),
-                        w.adder.of(adder));
+  for (const auto architecture : kArchitectures)
+    if (held_out.of(architecture))
+      add_line_and_bars(
+          chart,
+          accuracy_series(*held_out.of(architecture), kHeldOutKey, architecture, training_percent),
+          w.architecture.of(architecture));
   return {.title = w.held_out_title, .panels = {chart}};
 }
 

@@ -14,25 +14,28 @@ namespace vitrine {
 enum class SweepRound { First, Second };
 
 /// Answers of both networks, one set per seed; one of the two may have none.
-using AnswersOfBoth = PerAdder<std::vector<AdditionAnswers>>;
+using AnswersOfBoth = PerArchitecture<std::vector<AdditionAnswers>>;
 
 /// Whether any answer of either network is wrong.
 bool any_wrong(const AnswersOfBoth& answers);
 
 /// The same colours in every figure: indices of `plot::series_color`.
-constexpr int64_t adder_color(Adder adder) { return adder == Adder::Cnn ? 0 : 1; }
+constexpr int64_t architecture_color(AdditionArchitecture architecture) {
+  return architecture == AdditionArchitecture::Cnn ? 0 : 1;
+}
 
 /// Test loss (red), test accuracy (green) and training time (blue) against each setting: mean over
 /// the seeds, with single runs (loss) or a band of one standard deviation (the others).
-plot::Figure sweep_figure(const SweepResult& sweep, Adder adder, SweepRound round,
-                          Language language);
+plot::Figure sweep_figure(const SweepResult& sweep, AdditionArchitecture architecture,
+                          SweepRound round, Language language);
 
 /// Training loss over epochs and over seconds, one line per run; at least one run is needed.
-plot::Figure loss_figure(const PerAdder<std::vector<std::vector<MetricsLine>>>& runs,
+plot::Figure loss_figure(const PerArchitecture<std::vector<std::vector<MetricsLine>>>& runs,
                          Language language);
 
 /// The deviation of every pair of one run.
-plot::Figure error_map_figure(const AdditionAnswers& answers, Adder adder, Language language);
+plot::Figure error_map_figure(const AdditionAnswers& answers, AdditionArchitecture architecture,
+                              Language language);
 
 /// Boxes of the deviations over all runs: of all answers, and of the wrong ones if there are any.
 plot::Figure deviation_box_figure(const AnswersOfBoth& answers, Language language);
@@ -46,11 +49,11 @@ plot::Figure top_deviations_figure(const AnswersOfBoth& answers, Language langua
 plot::Figure error_kinds_figure(const AnswersOfBoth& answers, Language language);
 
 /// Accuracy of both networks against the learning rate; shading shows who is clearly ahead.
-plot::Figure learning_rate_figure(const PerAdder<std::optional<SweepResult>>& rates,
+plot::Figure learning_rate_figure(const PerArchitecture<std::optional<SweepResult>>& rates,
                                   Language language);
 
 /// Accuracy on held-out pairs against the share of pairs used for training.
-plot::Figure held_out_figure(const PerAdder<std::optional<SweepResult>>& held_out,
+plot::Figure held_out_figure(const PerArchitecture<std::optional<SweepResult>>& held_out,
                              Language language);
 
 /// One heat map per layer and head for one pair.

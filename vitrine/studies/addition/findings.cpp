@@ -13,7 +13,7 @@ constexpr double kLeastLead = 0.001;
 const std::vector<std::string> kShownKeys = {kEmbedKey, kLayersKey, kChannelsKey, kHiddenKey,
                                              kLearningRateKey};
 
-Lead lead_of(const PerAdder<Spread>& accuracy) {
+Lead lead_of(const PerArchitecture<MeanStd>& accuracy) {
   const double difference = accuracy.cnn.mean - accuracy.transformer.mean;
   const double noise = std::max(accuracy.cnn.std + accuracy.transformer.std, kLeastLead);
   if (std::abs(difference) <= noise) return Lead::Neither;
@@ -48,8 +48,8 @@ double setting_number(const SweepPoint& point, const std::string& key) {
   return *number;
 }
 
-std::optional<Spread> measured(const PointResult& point, const RunFigure& figure) {
-  const auto result = spread(point, figure);
+std::optional<MeanStd> measured(const PointResult& point, const RunFigure& figure) {
+  const auto result = mean_std(point, figure);
   if (result.count == 0 || !std::isfinite(result.mean)) return std::nullopt;
   return result;
 }
@@ -82,7 +82,7 @@ const PointResult* best_point(const SweepResult& sweep) {
     const auto here = measured(point, validation_figure);
     if (!here) continue;
     const double here_loss =
-        spread(point, [](const RunOutcome& outcome) { return outcome.validation_loss(); }).mean;
+        mean_std(point, [](const RunOutcome& outcome) { return outcome.validation_loss(); }).mean;
     const bool better =
         best == nullptr || here->mean > accuracy || (here->mean == accuracy && here_loss < loss);
     if (better) best = &point, accuracy = here->mean, loss = here_loss;
@@ -110,7 +110,7 @@ RunCounts count_runs(const SweepResult& sweep) {
   return counts;
 }
 
-std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>>& sweeps,
+std::vector<SharedPoint> shared_points(const PerArchitecture<std::optional<SweepResult>>& sweeps,
                                        const std::string& key) {
   std::vector<SharedPoint> shared;
   if (!sweeps.cnn || !sweeps.transformer) return shared;
@@ -121,7 +121,7 @@ std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>
       const auto one = measured(cnn, test_figure);
       const auto other = measured(transformer, test_figure);
       if (!one || !other) continue;
-      const PerAdder<Spread> accuracy{*one, *other};
+      const PerArchitecture<MeanStd> accuracy{*one, *other};
       shared.push_back({value, accuracy, lead_of(accuracy)});
     }
   std::sort(shared.begin(), shared.end(),
@@ -129,8 +129,9 @@ std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>
   return shared;
 }
 
-const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Adder adder) {
-  const auto lead = adder == Adder::Cnn ? Lead::Cnn : Lead::Transformer;
+const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points,
+                                  AdditionArchitecture architecture) {
+  const auto lead = architecture == AdditionArchitecture::Cnn ? Lead::Cnn : Lead::Transformer;
   const auto margin = [](const SharedPoint& point) {
     return std::abs(point.accuracy.cnn.mean - point.accuracy.transformer.mean);
   };
@@ -142,8 +143,8 @@ const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Adder 
 }
 
 bool winner_flips(const std::vector<SharedPoint>& points) {
-  return strongest_lead(points, Adder::Cnn) != nullptr &&
-         strongest_lead(points, Adder::Transformer) != nullptr;
+  return strongest_lead(points, AdditionArchitecture::Cnn) != nullptr &&
+         strongest_lead(points, AdditionArchitecture::Transformer) != nullptr;
 }
 
 int64_t parameters_of(const PointResult& point) {

@@ -11,8 +11,8 @@ namespace vitrine {
 /// The value that the point gives to `key`, as a number; throws if it gives none.
 double setting_number(const SweepPoint& point, const std::string& key);
 
-/// `spread` of the point; absent if all its runs failed or one left no number.
-std::optional<Spread> measured(const PointResult& point, const RunFigure& figure);
+/// `mean_std` of the point; absent if all its runs failed or one left no number.
+std::optional<MeanStd> measured(const PointResult& point, const RunFigure& figure);
 
 /// What the study varies: "embed 128, layers 2, channels 64, lr 0.008".
 std::string settings_text(const std::vector<Setting>& settings);
@@ -41,16 +41,17 @@ enum class Lead { Cnn, Transformer, Neither };
 /// Both networks at the same value of one key.
 struct SharedPoint {
   double value = 0;
-  PerAdder<Spread> accuracy{};
+  PerArchitecture<MeanStd> accuracy{};
   Lead lead = Lead::Neither;
 };
 
 /// The values of `key` at which both sweeps have a run that did not fail, rising.
-std::vector<SharedPoint> shared_points(const PerAdder<std::optional<SweepResult>>& sweeps,
+std::vector<SharedPoint> shared_points(const PerArchitecture<std::optional<SweepResult>>& sweeps,
                                        const std::string& key);
 
 /// The shared point where this network is furthest ahead; null if it is clearly ahead nowhere.
-const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points, Adder adder);
+const SharedPoint* strongest_lead(const std::vector<SharedPoint>& points,
+                                  AdditionArchitecture architecture);
 
 /// Of the first run that did not fail; 0 if all failed.
 int64_t parameters_of(const PointResult& point);

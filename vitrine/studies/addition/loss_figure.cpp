@@ -22,9 +22,11 @@ std::vector<MetricsLine> drawn_epochs(const std::vector<MetricsLine>& lines) {
   return epochs;
 }
 
-plot::Series loss_series(const std::vector<MetricsLine>& epochs, Adder adder, bool by_seconds) {
-  plot::Series series{.stroke = adder == Adder::Cnn ? plot::Stroke::Solid : plot::Stroke::Dashed,
-                      .color = adder_color(adder)};
+plot::Series loss_series(const std::vector<MetricsLine>& epochs, AdditionArchitecture architecture,
+                         bool by_seconds) {
+  plot::Series series{.stroke = architecture == AdditionArchitecture::Cnn ? plot::Stroke::Solid
+                                                                          : plot::Stroke::Dashed,
+                      .color = architecture_color(architecture)};
   for (const auto& line : epochs) {
     series.x.push_back(by_seconds ? line.value("seconds") : static_cast<double>(line.epoch));
     series.y.push_back(line.value("train_loss"));
@@ -34,7 +36,7 @@ plot::Series loss_series(const std::vector<MetricsLine>& epochs, Adder adder, bo
 
 }  // namespace
 
-plot::Figure loss_figure(const PerAdder<std::vector<std::vector<MetricsLine>>>& runs,
+plot::Figure loss_figure(const PerArchitecture<std::vector<std::vector<MetricsLine>>>& runs,
                          Language language) {
   const auto& w = figure_words(language);
   plot::Figure figure{.title = w.loss_title, .columns = 2};
@@ -43,13 +45,13 @@ plot::Figure loss_figure(const PerAdder<std::vector<std::vector<MetricsLine>>>& 
                       .y = {.label = w.train_loss, .log = true},
                       .width = 400,
                       .height = 300};
-    for (const auto adder : kAdders) {
-      auto name = w.adder.of(adder);
-      for (const auto& run : runs.of(adder)) {
+    for (const auto architecture : kArchitectures) {
+      auto name = w.architecture.of(architecture);
+      for (const auto& run : runs.of(architecture)) {
         const auto epochs = drawn_epochs(run);
         check(!epochs.empty(), "addition: a run of the {} has no epoch in its metrics",
-              figure_words(Language::English).adder.of(adder));
-        chart.series.push_back(loss_series(epochs, adder, by_seconds));
+              figure_words(Language::English).architecture.of(architecture));
+        chart.series.push_back(loss_series(epochs, architecture, by_seconds));
         chart.series.back().name = std::exchange(name, "");
       }
     }

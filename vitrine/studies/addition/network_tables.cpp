@@ -9,14 +9,14 @@
 namespace vitrine {
 namespace {
 
-using Runs = std::vector<TrainedAdder>;
+using Runs = std::vector<TrainedNetwork>;
 
 /// "1.20 ± 0.05" over the runs; without the deviation if there is only one.
 std::string over_runs(const Runs& runs, int decimals,
-                      const std::function<double(const TrainedAdder&)>& figure) {
+                      const std::function<double(const TrainedNetwork&)>& figure) {
   std::vector<double> values;
   for (const auto& run : runs) values.push_back(figure(run));
-  auto [mean, std, count] = spread(values);
+  auto [mean, std, count] = mean_std(values);
   if (std::abs(mean) < 0.5 * std::pow(10, -decimals)) mean = 0;  // never "-0.00"
   if (count == 1) return fmt::format("{:.{}f}", mean, decimals);
   return fmt::format("{:.{}f} ± {:.{}f}", mean, decimals, std, decimals);
@@ -24,7 +24,7 @@ std::string over_runs(const Runs& runs, int decimals,
 
 /// What `text` makes of each run, in the order of the runs.
 std::string each_run(const Runs& runs,
-                     const std::function<std::string(const TrainedAdder&)>& text) {
+                     const std::function<std::string(const TrainedNetwork&)>& text) {
   std::vector<std::string> parts;
   for (const auto& run : runs) parts.push_back(text(run));
   return fmt::format("{}", fmt::join(parts, " / "));
@@ -39,9 +39,9 @@ class NetworkTable {
     for (const auto& quantity : quantities) table_.rows.push_back({quantity});
   }
 
-  void add(Adder adder, const std::vector<std::string>& measured,
+  void add(AdditionArchitecture architecture, const std::vector<std::string>& measured,
            const std::vector<std::string>& source) {
-    const auto& name = figure_words(language_).adder.of(adder);
+    const auto& name = figure_words(language_).architecture.of(architecture);
     table_.header.push_back(name);
     table_.header.push_back(filled(table_words(language_).source, name));
     for (size_t i = 0; i < table_.rows.size(); ++i) {
@@ -73,37 +73,37 @@ std::vector<std::string> answers_column(const Runs& runs) {
 
 }  // namespace
 
-Table tuned_table(const PerAdder<Runs>& networks, Language language) {
+Table tuned_table(const PerArchitecture<Runs>& networks, Language language) {
   const auto& w = table_words(language);
   NetworkTable table(w.tuned_title,
                      {w.settings, w.seeds, w.right, w.deviation_mean, w.deviation_std, w.train_time,
                       w.predict_time, w.checkpoint, w.parameters},
                      language);
-  for (const auto adder : kAdders) {
-    const auto& runs = networks.of(adder);
+  for (const auto architecture : kArchitectures) {
+    const auto& runs = networks.of(architecture);
     if (runs.empty()) continue;
     auto measured = answers_column(runs);
     measured.push_back(over_runs(runs, 1, [](const auto& r) { return r.predict_milliseconds; }));
     measured.push_back(fmt::format("{:.1f}", static_cast<double>(runs.front().bytes) / 1000));
     measured.push_back(with_commas(runs.front().parameters));
-    const auto& source = kSourceTuned.of(adder);
-    table.add(adder, measured,
+    const auto& source = kSourceTuned.of(architecture);
+    table.add(architecture, measured,
               {source.settings, "", source.right, source.deviation_mean, source.deviation_std, "",
                source.predict_milliseconds, source.kilobytes, ""});
   }
   return table.take();
 }
 
-Table low_rate_table(const PerAdder<Runs>& networks, Language language) {
+Table low_rate_table(const PerArchitecture<Runs>& networks, Language language) {
   const auto& w = table_words(language);
   NetworkTable table(
       w.low_rate_title,
       {w.settings, w.seeds, w.right, w.deviation_mean, w.deviation_std, w.train_time}, language);
-  for (const auto adder : kAdders) {
-    const auto& runs = networks.of(adder);
+  for (const auto architecture : kArchitectures) {
+    const auto& runs = networks.of(architecture);
     if (runs.empty()) continue;
-    const auto& source = kSourceLowRate.of(adder);
-    table.add(adder, answers_column(runs),
+    const auto& source = kSourceLowRate.of(architecture);
+    table.add(architecture, answers_column(runs),
               {source.settings, "", source.right, source.deviation_mean, source.deviation_std,
                filled(w.per_1000_epochs, source.train_seconds)});
   }

@@ -50,14 +50,14 @@ std::vector<AttentionMap> maps_of(const std::vector<torch::Tensor>& layers,
 
 }  // namespace
 
-TrainedAdder load_adder(const PointResult& point, const SweepRun& run) {
+TrainedNetwork load_network(const PointResult& point, const SweepRun& run) {
   const torch::InferenceMode no_gradients;
   const auto model = load_model(run.folder);
   const auto digits = all_digits();
   torch::Tensor sums;
   constexpr double kSeconds = 0.3;
   const auto measured =
-      measure_steps([&] { sums = sums_of_scores(model->forward(digits)); }, kSeconds);
+      measure_steps([&] { sums = decode_sums(model->forward(digits)); }, kSeconds);
   const auto* sum = sums.data_ptr<int64_t>();
   return {.seed = run.seed,
           .settings = point.point.settings,

@@ -5,7 +5,7 @@
 namespace vitrine {
 
 /// The best checkpoint of a run that did not fail, asked for all 10,000 sums.
-TrainedAdder load_adder(const PointResult& point, const SweepRun& run);
+TrainedNetwork load_network(const PointResult& point, const SweepRun& run);
 
 /// What the heads of a run's Transformer look at.
 AttentionStudy study_attention(const fs::path& run);

@@ -14,21 +14,25 @@ std::vector<std::string> missing_parts(const AdditionStudy& study, Language lang
   const auto& w = report_words(language);
   std::vector<std::string> parts;
   const auto need = [&](const std::string& part, const auto& there) {
-    for (const auto adder : kAdders)
-      if (!there(adder)) parts.push_back(filled(part, figure_words(language).adder.of(adder)));
+    for (const auto architecture : kArchitectures)
+      if (!there(architecture))
+        parts.push_back(filled(part, figure_words(language).architecture.of(architecture)));
   };
   const auto need_sweep = [&](const std::string& part, const auto& sweeps) {
-    need(part, [&](Adder adder) { return has_points(sweeps.of(adder)); });
+    need(part,
+         [&](AdditionArchitecture architecture) { return has_points(sweeps.of(architecture)); });
   };
   need_sweep(w.part_first_sweep, study.first_sweep);
   need_sweep(w.part_second_sweep, study.second_sweep);
   need_sweep(w.part_rates, study.rates);
-  need(w.part_tuned, [&](Adder adder) { return !study.tuned.of(adder).empty(); });
-  need(w.part_metrics, [&](Adder adder) {
-    const auto& runs = study.tuned.of(adder);
+  need(w.part_tuned,
+       [&](AdditionArchitecture architecture) { return !study.tuned.of(architecture).empty(); });
+  need(w.part_metrics, [&](AdditionArchitecture architecture) {
+    const auto& runs = study.tuned.of(architecture);
     return std::any_of(runs.begin(), runs.end(), has_metrics);
   });
-  need(w.part_low_rate, [&](Adder adder) { return !study.low_rate.of(adder).empty(); });
+  need(w.part_low_rate,
+       [&](AdditionArchitecture architecture) { return !study.low_rate.of(architecture).empty(); });
   need_sweep(w.part_held_out, study.held_out);
   need_sweep(w.part_small, study.small);
   if (!study.attention || study.attention->pair.empty()) parts.push_back(w.part_attention);

@@ -4,23 +4,28 @@
 namespace vitrine {
 namespace {
 
-Adder other(Adder adder) { return adder == Adder::Cnn ? Adder::Transformer : Adder::Cnn; }
+AdditionArchitecture other(AdditionArchitecture architecture) {
+  return architecture == AdditionArchitecture::Cnn ? AdditionArchitecture::Transformer
+                                                   : AdditionArchitecture::Cnn;
+}
 
-double percent(const SharedPoint& point, Adder adder) {
-  return 100 * point.accuracy.of(adder).mean;
+double percent(const SharedPoint& point, AdditionArchitecture architecture) {
+  return 100 * point.accuracy.of(architecture).mean;
 }
 
 std::string winner_sentence(const ReportWriter& writer, const std::vector<SharedPoint>& points) {
   const auto& w = writer.words();
   if (points.empty()) return w.rates_nothing_shared;
-  const auto* cnn = strongest_lead(points, Adder::Cnn);
-  const auto* transformer = strongest_lead(points, Adder::Transformer);
+  const auto* cnn = strongest_lead(points, AdditionArchitecture::Cnn);
+  const auto* transformer = strongest_lead(points, AdditionArchitecture::Transformer);
   if (cnn != nullptr && transformer != nullptr)
-    return filled(w.rates_flip, cnn->value, percent(*cnn, Adder::Cnn),
-                  percent(*cnn, Adder::Transformer), transformer->value,
-                  percent(*transformer, Adder::Transformer), percent(*transformer, Adder::Cnn));
+    return filled(w.rates_flip, cnn->value, percent(*cnn, AdditionArchitecture::Cnn),
+                  percent(*cnn, AdditionArchitecture::Transformer), transformer->value,
+                  percent(*transformer, AdditionArchitecture::Transformer),
+                  percent(*transformer, AdditionArchitecture::Cnn));
   if (cnn == nullptr && transformer == nullptr) return w.rates_no_lead;
-  const auto leader = cnn != nullptr ? Adder::Cnn : Adder::Transformer;
+  const auto leader =
+      cnn != nullptr ? AdditionArchitecture::Cnn : AdditionArchitecture::Transformer;
   const auto& point = cnn != nullptr ? *cnn : *transformer;
   return filled(w.rates_one_leads, writer.name(leader), point.value, percent(point, leader),
                 percent(point, other(leader)));
@@ -30,14 +35,14 @@ std::vector<std::string> rate_findings(const ReportWriter& writer, const Additio
   const auto& w = writer.words();
   const auto points = shared_points(study.rates, kLearningRateKey);
   std::vector<std::string> sentences = {winner_sentence(writer, points)};
-  PerAdder<const PointResult*> best{};
-  for (const auto adder : kAdders) {
-    if (!study.rates.of(adder)) continue;
-    best.of(adder) = best_point(*study.rates.of(adder));
-    if (best.of(adder) == nullptr) continue;
-    const auto accuracy = spread(*best.of(adder), test_figure);
-    sentences.push_back(filled(w.rates_best, writer.name(adder),
-                               setting_number(best.of(adder)->point, kLearningRateKey),
+  PerArchitecture<const PointResult*> best{};
+  for (const auto architecture : kArchitectures) {
+    if (!study.rates.of(architecture)) continue;
+    best.of(architecture) = best_point(*study.rates.of(architecture));
+    if (best.of(architecture) == nullptr) continue;
+    const auto accuracy = mean_std(*best.of(architecture), test_figure);
+    sentences.push_back(filled(w.rates_best, writer.name(architecture),
+                               setting_number(best.of(architecture)->point, kLearningRateKey),
                                100 * accuracy.mean, 100 * accuracy.std));
   }
   if (winner_flips(points))
@@ -63,29 +68,29 @@ const PointResult* outermost(const SweepResult& sweep, bool smallest) {
   return found;
 }
 
-std::vector<std::string> held_out_findings(const ReportWriter& writer,
-                                           const PerAdder<std::optional<SweepResult>>& sweeps) {
+std::vector<std::string> held_out_findings(
+    const ReportWriter& writer, const PerArchitecture<std::optional<SweepResult>>& sweeps) {
   const auto& w = writer.words();
   std::vector<std::string> sentences;
-  for (const auto adder : kAdders) {
-    if (!sweeps.of(adder)) continue;
-    const auto* few = outermost(*sweeps.of(adder), /*smallest=*/false);
-    const auto* many = outermost(*sweeps.of(adder), /*smallest=*/true);
+  for (const auto architecture : kArchitectures) {
+    if (!sweeps.of(architecture)) continue;
+    const auto* few = outermost(*sweeps.of(architecture), /*smallest=*/false);
+    const auto* many = outermost(*sweeps.of(architecture), /*smallest=*/true);
     if (few == many) continue;
-    sentences.push_back(filled(w.held_out_ends, writer.name(adder),
+    sentences.push_back(filled(w.held_out_ends, writer.name(architecture),
                                training_percent(setting_number(few->point, kHeldOutKey)),
-                               100 * spread(*few, test_figure).mean,
+                               100 * mean_std(*few, test_figure).mean,
                                training_percent(setting_number(many->point, kHeldOutKey)),
-                               100 * spread(*many, test_figure).mean));
+                               100 * mean_std(*many, test_figure).mean));
   }
   const auto points = shared_points(sweeps, kHeldOutKey);
   bool led = false;
-  for (const auto adder : kAdders)
-    if (const auto* point = strongest_lead(points, adder)) {
+  for (const auto architecture : kArchitectures)
+    if (const auto* point = strongest_lead(points, architecture)) {
       led = true;
-      sentences.push_back(filled(w.held_out_lead, writer.name(adder),
-                                 training_percent(point->value), percent(*point, adder),
-                                 percent(*point, other(adder))));
+      sentences.push_back(filled(w.held_out_lead, writer.name(architecture),
+                                 training_percent(point->value), percent(*point, architecture),
+                                 percent(*point, other(architecture))));
     }
   if (!points.empty() && !led) sentences.push_back(w.held_out_no_lead);
   return sentences;
@@ -123,22 +128,22 @@ void write_small(ReportWriter& writer, const AdditionStudy& study) {
   writer.question(w.small_question);
   writer.table(small_table(study.small, writer.language()));
   std::vector<std::string> sentences;
-  const auto add = [&](const std::string& pattern, Adder adder, const PointResult& point,
-                       double accuracy) {
-    sentences.push_back(filled(pattern, writer.name(adder), with_commas(parameters_of(point)),
-                               settings_text(point.point.settings), runs_with(point, accuracy),
-                               point.runs.size()));
+  const auto add = [&](const std::string& pattern, AdditionArchitecture architecture,
+                       const PointResult& point, double accuracy) {
+    sentences.push_back(
+        filled(pattern, writer.name(architecture), with_commas(parameters_of(point)),
+               settings_text(point.point.settings), runs_with(point, accuracy), point.runs.size()));
   };
-  for (const auto adder : kAdders) {
-    if (!has_points(study.small.of(adder))) continue;
-    const auto& sweep = *study.small.of(adder);
+  for (const auto architecture : kArchitectures) {
+    if (!has_points(study.small.of(architecture))) continue;
+    const auto& sweep = *study.small.of(architecture);
     constexpr double kNearly = 0.99;
     const auto *perfect = smallest_point(sweep, 1), *nearly = smallest_point(sweep, kNearly);
     if (perfect != nullptr)
-      add(w.small_all_right, adder, *perfect, 1);
+      add(w.small_all_right, architecture, *perfect, 1);
     else
-      sentences.push_back(filled(w.small_none, writer.name(adder)));
-    if (nearly != nullptr && nearly != perfect) add(w.small_nearly, adder, *nearly, kNearly);
+      sentences.push_back(filled(w.small_none, writer.name(architecture)));
+    if (nearly != nullptr && nearly != perfect) add(w.small_nearly, architecture, *nearly, kNearly);
   }
   writer.findings(sentences);
 }

@@ -7,32 +7,33 @@
 namespace vitrine {
 namespace {
 
-std::string right_sentence(const ReportWriter& writer, Adder adder,
-                           const std::vector<TrainedAdder>& runs) {
+std::string right_sentence(const ReportWriter& writer, AdditionArchitecture architecture,
+                           const std::vector<TrainedNetwork>& runs) {
   const auto& w = writer.words();
   std::vector<int64_t> right;
   for (const auto& run : runs) right.push_back(right_answers(run.answers));
   const auto [least, most] = std::minmax_element(right.begin(), right.end());
-  if (*least == kAdditionPairs) return filled(w.all_right, writer.name(adder), runs.size());
-  return filled(w.right_range, writer.name(adder), with_commas(*least), with_commas(*most),
+  if (*least == kAdditionPairs) return filled(w.all_right, writer.name(architecture), runs.size());
+  return filled(w.right_range, writer.name(architecture), with_commas(*least), with_commas(*most),
                 runs.size(), std::count(right.begin(), right.end(), kAdditionPairs));
 }
 
-double mean_of(const std::vector<TrainedAdder>& runs, double TrainedAdder::*figure) {
+double mean_of(const std::vector<TrainedNetwork>& runs, double TrainedNetwork::*figure) {
   double sum = 0;
   for (const auto& run : runs) sum += run.*figure;
   return sum / static_cast<double>(runs.size());
 }
 
 std::vector<std::string> tuned_findings(const ReportWriter& writer,
-                                        const PerAdder<std::vector<TrainedAdder>>& runs) {
+                                        const PerArchitecture<std::vector<TrainedNetwork>>& runs) {
   std::vector<std::string> sentences;
-  for (const auto adder : kAdders) {
-    if (runs.of(adder).empty()) continue;
-    sentences.push_back(right_sentence(writer, adder, runs.of(adder)));
-    sentences.push_back(filled(writer.words().predict_time, writer.name(adder),
-                               mean_of(runs.of(adder), &TrainedAdder::predict_milliseconds),
-                               kSourceTuned.of(adder).predict_milliseconds));
+  for (const auto architecture : kArchitectures) {
+    if (runs.of(architecture).empty()) continue;
+    sentences.push_back(right_sentence(writer, architecture, runs.of(architecture)));
+    sentences.push_back(
+        filled(writer.words().predict_time, writer.name(architecture),
+               mean_of(runs.of(architecture), &TrainedNetwork::predict_milliseconds),
+               kSourceTuned.of(architecture).predict_milliseconds));
   }
   return sentences;
 }
@@ -40,7 +41,8 @@ std::vector<std::string> tuned_findings(const ReportWriter& writer,
 using Runs = std::vector<std::vector<MetricsLine>>;
 
 /// The last epoch of each run, averaged.
-std::string last_loss_sentence(const ReportWriter& writer, Adder adder, const Runs& runs) {
+std::string last_loss_sentence(const ReportWriter& writer, AdditionArchitecture architecture,
+                               const Runs& runs) {
   double loss = 0, epochs = 0, seconds = 0;
   for (const auto& run : runs) {
     const auto last = std::find_if(run.rbegin(), run.rend(),
@@ -50,23 +52,25 @@ std::string last_loss_sentence(const ReportWriter& writer, Adder adder, const Ru
     seconds += last->value("seconds");
   }
   const auto n = static_cast<double>(runs.size());
-  return filled(writer.words().last_loss, writer.name(adder), loss / n, epochs / n, seconds / n,
-                runs.size(), kSourceTuned.of(adder).loss, kSourceTuned.of(adder).epoch);
+  return filled(writer.words().last_loss, writer.name(architecture), loss / n, epochs / n,
+                seconds / n, runs.size(), kSourceTuned.of(architecture).loss,
+                kSourceTuned.of(architecture).epoch);
 }
 
-void write_loss(ReportWriter& writer, const PerAdder<std::vector<TrainedAdder>>& networks) {
-  PerAdder<Runs> runs;
-  for (const auto adder : kAdders)
-    for (const auto& network : networks.of(adder))
-      if (has_metrics(network)) runs.of(adder).push_back(read_metrics(network.metrics));
+void write_loss(ReportWriter& writer,
+                const PerArchitecture<std::vector<TrainedNetwork>>& networks) {
+  PerArchitecture<Runs> runs;
+  for (const auto architecture : kArchitectures)
+    for (const auto& network : networks.of(architecture))
+      if (has_metrics(network)) runs.of(architecture).push_back(read_metrics(network.metrics));
   if (runs.cnn.empty() && runs.transformer.empty()) return;
   const auto& w = writer.words();
   writer.question(w.loss_question);
   writer.figure("training_loss", loss_figure(runs, writer.language()), w.loss_caption);
   std::vector<std::string> sentences;
-  for (const auto adder : kAdders)
-    if (!runs.of(adder).empty())
-      sentences.push_back(last_loss_sentence(writer, adder, runs.of(adder)));
+  for (const auto architecture : kArchitectures)
+    if (!runs.of(architecture).empty())
+      sentences.push_back(last_loss_sentence(writer, architecture, runs.of(architecture)));
   writer.findings(sentences);
 }
 
@@ -93,9 +97,9 @@ void write_low_rate(ReportWriter& writer, const AdditionStudy& study) {
   writer.table(low_rate_table(study.low_rate, writer.language()));
   writer.paragraph(w.low_rate_source);
   std::vector<std::string> sentences;
-  for (const auto adder : kAdders)
-    if (!study.low_rate.of(adder).empty())
-      sentences.push_back(right_sentence(writer, adder, study.low_rate.of(adder)));
+  for (const auto architecture : kArchitectures)
+    if (!study.low_rate.of(architecture).empty())
+      sentences.push_back(right_sentence(writer, architecture, study.low_rate.of(architecture)));
   writer.findings(sentences);
   write_errors(writer, study.low_rate, "low_rate_",
                table_words(writer.language()).low_rate_networks);

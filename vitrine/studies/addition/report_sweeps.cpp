@@ -29,10 +29,10 @@ std::vector<std::string> sweep_findings(const ReportWriter& writer, const SweepR
   std::vector<std::string> sentences = {
       filled(w.sweep_runs, counts.runs, counts.over_budget, counts.failed)};
   if (const auto* best = best_point(sweep)) {
-    const auto accuracy = spread(*best, test_figure);
+    const auto accuracy = mean_std(*best, test_figure);
     sentences.push_back(filled(w.sweep_best, 100 * accuracy.mean, 100 * accuracy.std,
                                settings_text(best->point.settings),
-                               spread(*best, seconds_figure).mean));
+                               mean_std(*best, seconds_figure).mean));
   }
   const auto found = effects(sweep, figure_words(writer.language()));
   if (found.size() < 2) return sentences;
@@ -47,20 +47,22 @@ std::vector<std::string> sweep_findings(const ReportWriter& writer, const SweepR
   return sentences;
 }
 
-void write_round(ReportWriter& writer, const PerAdder<std::optional<SweepResult>>& sweeps,
+void write_round(ReportWriter& writer, const PerArchitecture<std::optional<SweepResult>>& sweeps,
                  SweepRound round) {
   if (!any_point(sweeps)) return;
   const auto& w = writer.words();
   writer.section(round == SweepRound::First ? w.first_sweep : w.second_sweep);
   writer.question(w.sweep_question);
   writer.paragraph(w.sweep_reading);
-  for (const auto adder : kAdders) {
-    if (!has_points(sweeps.of(adder))) continue;
-    const auto name = fmt::format("sweep{}_{}", round == SweepRound::First ? 1 : 2,
-                                  adder == Adder::Cnn ? "cnn" : "transformer");
-    writer.figure(name, sweep_figure(*sweeps.of(adder), adder, round, writer.language()),
-                  filled(w.sweep_caption, writer.name(adder)));
-    writer.findings(sweep_findings(writer, *sweeps.of(adder)));
+  for (const auto architecture : kArchitectures) {
+    if (!has_points(sweeps.of(architecture))) continue;
+    const auto name =
+        fmt::format("sweep{}_{}", round == SweepRound::First ? 1 : 2,
+                    architecture == AdditionArchitecture::Cnn ? "cnn" : "transformer");
+    writer.figure(name,
+                  sweep_figure(*sweeps.of(architecture), architecture, round, writer.language()),
+                  filled(w.sweep_caption, writer.name(architecture)));
+    writer.findings(sweep_findings(writer, *sweeps.of(architecture)));
   }
 }
 

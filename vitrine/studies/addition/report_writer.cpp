@@ -43,15 +43,15 @@ void ReportWriter::save() const {
 
 bool has_points(const std::optional<SweepResult>& sweep) { return sweep && !sweep->points.empty(); }
 
-bool any_point(const PerAdder<std::optional<SweepResult>>& sweeps) {
+bool any_point(const PerArchitecture<std::optional<SweepResult>>& sweeps) {
   return has_points(sweeps.cnn) || has_points(sweeps.transformer);
 }
 
-bool any_run(const PerAdder<std::vector<TrainedAdder>>& runs) {
+bool any_run(const PerArchitecture<std::vector<TrainedNetwork>>& runs) {
   return !runs.cnn.empty() || !runs.transformer.empty();
 }
 
-bool has_metrics(const TrainedAdder& run) {
+bool has_metrics(const TrainedNetwork& run) {
   return !run.metrics.empty() && fs::exists(run.metrics);
 }
 

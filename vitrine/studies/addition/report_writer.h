@@ -17,7 +17,9 @@ class ReportWriter {
   ReportWriter(const fs::path& folder, Language language);
 
   const ReportWords& words() const { return report_words(language_); }
-  const std::string& name(Adder adder) const { return figure_words(language_).adder.of(adder); }
+  const std::string& name(AdditionArchitecture architecture) const {
+    return figure_words(language_).architecture.of(architecture);
+  }
   Language language() const { return language_; }
 
   void section(const std::string& heading) { page_.section(heading); }
@@ -50,19 +52,19 @@ void write_attention(ReportWriter& writer, const AdditionStudy& study);
 
 /// Figures, tables and findings about the answers of trained networks; `prefix` starts the names
 /// of the figures' files, `which` names the networks in the table's title.
-void write_errors(ReportWriter& writer, const PerAdder<std::vector<TrainedAdder>>& runs,
+void write_errors(ReportWriter& writer, const PerArchitecture<std::vector<TrainedNetwork>>& runs,
                   const std::string& prefix, const std::string& which);
 
 /// Whether any run of either network is there.
-bool any_run(const PerAdder<std::vector<TrainedAdder>>& runs);
+bool any_run(const PerArchitecture<std::vector<TrainedNetwork>>& runs);
 
 /// Whether either network has a point in its sweep.
-bool any_point(const PerAdder<std::optional<SweepResult>>& sweeps);
+bool any_point(const PerArchitecture<std::optional<SweepResult>>& sweeps);
 
 /// Whether the sweep has been run.
 bool has_points(const std::optional<SweepResult>& sweep);
 
 /// Whether the run's metrics.jsonl is there.
-bool has_metrics(const TrainedAdder& run);
+bool has_metrics(const TrainedNetwork& run);
 
 }  // namespace vitrine

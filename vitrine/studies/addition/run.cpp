@@ -14,15 +14,17 @@
 namespace vitrine {
 namespace {
 
-const char* file_word(Adder adder) { return adder == Adder::Cnn ? "cnn" : "transformer"; }
+const char* file_word(AdditionArchitecture architecture) {
+  return architecture == AdditionArchitecture::Cnn ? "cnn" : "transformer";
+}
 
 /// Every run that did not fail, asked for all sums.
-std::vector<TrainedAdder> load_adders(const SweepResult& sweep) {
-  std::vector<TrainedAdder> adders;
+std::vector<TrainedNetwork> load_networks(const SweepResult& sweep) {
+  std::vector<TrainedNetwork> architectures;
   for (const auto& point : sweep.points)
     for (const auto& run : point.runs)
-      if (!run.failed()) adders.push_back(load_adder(point, run));
-  return adders;
+      if (!run.failed()) architectures.push_back(load_network(point, run));
+  return architectures;
 }
 
 /// What counts in this sweep are the pairs that were kept out of training; its test split, all
@@ -42,17 +44,17 @@ const SweepRun* first_exact(const SweepResult& sweep) {
   return nullptr;
 }
 
-void note_part(AdditionStudy& study, const std::string& part, Adder adder,
+void note_part(AdditionStudy& study, const std::string& part, AdditionArchitecture architecture,
                const SweepResult& sweep) {
-  if (part == "first") study.first_sweep.of(adder) = sweep;
-  if (part == "second") study.second_sweep.of(adder) = sweep;
-  if (part == "rates") study.rates.of(adder) = sweep;
-  if (part == "held-out") study.held_out.of(adder) = tested_on_held_out(sweep);
-  if (part == "smallest") study.small.of(adder) = sweep;
-  if (part == "low-rate") study.low_rate.of(adder) = load_adders(sweep);
+  if (part == "first") study.first_sweep.of(architecture) = sweep;
+  if (part == "second") study.second_sweep.of(architecture) = sweep;
+  if (part == "rates") study.rates.of(architecture) = sweep;
+  if (part == "held-out") study.held_out.of(architecture) = tested_on_held_out(sweep);
+  if (part == "smallest") study.small.of(architecture) = sweep;
+  if (part == "low-rate") study.low_rate.of(architecture) = load_networks(sweep);
   if (part != "final") return;
-  study.tuned.of(adder) = load_adders(sweep);
-  if (adder == Adder::Transformer)
+  study.tuned.of(architecture) = load_networks(sweep);
+  if (architecture == AdditionArchitecture::Transformer)
     if (const auto* run = first_exact(sweep)) study.attention = study_attention(run->folder);
 }
 
@@ -73,8 +75,8 @@ AdditionStudy run_addition_study(const AdditionStudyOptions& o) {
           did_you_mean(part, addition_parts()), fmt::join(addition_parts(), ", "));
   AdditionStudy study;
   for (const auto& part : addition_parts()) {
-    for (const auto adder : kAdders) {
-      const auto file = o.sweeps / fmt::format("{}-{}.yaml", file_word(adder), part);
+    for (const auto architecture : kArchitectures) {
+      const auto file = o.sweeps / fmt::format("{}-{}.yaml", file_word(architecture), part);
       const auto config = o.smoke ? smoke_size(read_sweep(file)) : read_sweep(file);
       SweepOptions options{.out = o.out / "sweeps",
                            .workers = o.workers,
@@ -82,7 +84,7 @@ AdditionStudy run_addition_study(const AdditionStudyOptions& o) {
       options.only_stored = interrupted() || (!o.parts.empty() && !has(o.parts, part));
       if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
       const auto sweep = run_sweep(config, options);
-      if (is_complete(sweep, config)) note_part(study, part, adder, sweep);
+      if (is_complete(sweep, config)) note_part(study, part, architecture, sweep);
     }
   }
   return study;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitrine/studies/addition/adder.h"
+#include "vitrine/studies/addition/architecture.h"
 
 namespace vitrine {
 
@@ -15,7 +15,7 @@ struct SourceTuned {
   const char* loss;                  // of training, at `epoch`
   const char* epoch;
 };
-inline constexpr PerAdder<SourceTuned> kSourceTuned{
+inline constexpr PerArchitecture<SourceTuned> kSourceTuned{
     {"embed 128, layers 2, channels 64, lr 0.008", "10,000", "0", "0", "9,300", "482", "0.0000",
      "650"},
     {"embed 8, layers 2, hidden 32, lr 0.006", "10,000", "0", "0", "14,660", "23", "0.0001",
@@ -29,7 +29,7 @@ struct SourceLowRate {
   const char* deviation_std;
   const char* train_seconds;  // for 1,000 epochs
 };
-inline constexpr PerAdder<SourceLowRate> kSourceLowRate{
+inline constexpr PerArchitecture<SourceLowRate> kSourceLowRate{
     {"embed 4096, layers 2, channels 64", "7,849", "-0.49", "13.53", "1,010"},
     {"embed 4096, layers 2, hidden 64", "8,221", "-0.59", "13.55", "208"}};
 

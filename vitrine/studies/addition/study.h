@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
-#include "vitrine/studies/addition/adder.h"
 #include "vitrine/studies/addition/answers.h"
+#include "vitrine/studies/addition/architecture.h"
 #include "vitrine/studies/sweep_config.h"
 #include "vitrine/studies/sweep_result.h"
 
@@ -18,7 +18,7 @@ inline constexpr auto kEmbedKey = "model.embed", kLayersKey = "model.layers",
                       kHeldOutKey = "data.validation";
 
 /// One trained network and what it answers.
-struct TrainedAdder {
+struct TrainedNetwork {
   int64_t seed = 0;
   std::vector<Setting> settings{};
   AdditionAnswers answers{};
@@ -46,13 +46,15 @@ struct AttentionStudy {
 
 /// Everything the study found. What has not been run is absent or empty.
 struct AdditionStudy {
-  PerAdder<std::optional<SweepResult>> first_sweep{};   // low learning rate
-  PerAdder<std::optional<SweepResult>> second_sweep{};  // higher learning rates
-  PerAdder<std::optional<SweepResult>> rates{};         // over `kLearningRateKey`
-  PerAdder<std::vector<TrainedAdder>> tuned{};          // the final networks, one per seed
-  PerAdder<std::vector<TrainedAdder>> low_rate{};       // trained with a low learning rate
-  PerAdder<std::optional<SweepResult>> held_out{};      // over `kHeldOutKey`, scored on those pairs
-  PerAdder<std::optional<SweepResult>> small{};  // small networks, each point sets all it needs
+  PerArchitecture<std::optional<SweepResult>> first_sweep{};   // low learning rate
+  PerArchitecture<std::optional<SweepResult>> second_sweep{};  // higher learning rates
+  PerArchitecture<std::optional<SweepResult>> rates{};         // over `kLearningRateKey`
+  PerArchitecture<std::vector<TrainedNetwork>> tuned{};        // the final networks, one per seed
+  PerArchitecture<std::vector<TrainedNetwork>> low_rate{};     // trained with a low learning rate
+  PerArchitecture<std::optional<SweepResult>>
+      held_out{};  // over `kHeldOutKey`, scored on those pairs
+  PerArchitecture<std::optional<SweepResult>>
+      small{};  // small networks, each point sets all it needs
   std::optional<AttentionStudy> attention{};
 };
 

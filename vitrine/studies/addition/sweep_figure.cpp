@@ -33,10 +33,11 @@ struct Quantity {
   bool single_runs = false;  // shown beside their mean, in place of a band around it
 };
 
-std::vector<Line> lines_of(const SweepResult& sweep, Adder adder, const FigureWords& w) {
+std::vector<Line> lines_of(const SweepResult& sweep, AdditionArchitecture architecture,
+                           const FigureWords& w) {
   std::vector<Line> lines = {{kEmbedKey, w.embed, Stroke::Solid},
                              {kLayersKey, w.layers, Stroke::Dotted}};
-  if (adder == Adder::Cnn)
+  if (architecture == AdditionArchitecture::Cnn)
     lines.push_back({kChannelsKey, w.channels, Stroke::Dashed});
   else
     lines.push_back({kHiddenKey, w.hidden, Stroke::Dashed});
@@ -139,7 +140,7 @@ class SweepPanel {
     const auto is_over = [](const SweepRun& run) { return run.stopped(StopReason::OverBudget); };
     for_each_point_with(is_over, [&](double place, const PointResult& point) {
       series.x.push_back(place);
-      series.y.push_back(quantity_.factor * spread(point, quantity_.figure).mean);
+      series.y.push_back(quantity_.factor * mean_std(point, quantity_.figure).mean);
     });
     return series;
   }
@@ -195,17 +196,17 @@ void leave_words_to_the_last(plot::Chart& chart) {
 
 }  // namespace
 
-plot::Figure sweep_figure(const SweepResult& sweep, Adder adder, SweepRound round,
-                          Language language) {
+plot::Figure sweep_figure(const SweepResult& sweep, AdditionArchitecture architecture,
+                          SweepRound round, Language language) {
   const auto& w = figure_words(language);
-  const auto lines = lines_of(sweep, adder, w);
+  const auto lines = lines_of(sweep, architecture, w);
   const PowerAxis axis(lines);
   const std::vector<Quantity> quantities = {
       {test_loss_figure, w.test_loss, 1, kRed, /*log=*/true, /*single_runs=*/true},
       {test_figure, w.test_accuracy, 100, kGreen, /*log=*/false},
       {seconds_figure, w.training_time, 1, kBlue, /*log=*/true}};
   plot::Figure figure{.title = filled(round == SweepRound::First ? w.first_sweep : w.second_sweep,
-                                      w.adder.of(adder)),
+                                      w.architecture.of(architecture)),
                       .columns = 1};
   for (const auto& quantity : quantities) {
     auto chart = SweepPanel(lines, quantity, axis).chart(w);

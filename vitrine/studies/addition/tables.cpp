@@ -16,13 +16,13 @@ std::string markdown_row(const std::vector<std::string>& cells) {
   return text + "\n";
 }
 
-std::vector<AdditionAnswers> answers_of(const std::vector<TrainedAdder>& runs) {
+std::vector<AdditionAnswers> answers_of(const std::vector<TrainedNetwork>& runs) {
   std::vector<AdditionAnswers> answers;
   for (const auto& run : runs) answers.push_back(run.answers);
   return answers;
 }
 
-std::string with_spread(const Spread& accuracy) {
+std::string with_std(const MeanStd& accuracy) {
   return fmt::format("{:.2f} ± {:.2f}", 100 * accuracy.mean, 100 * accuracy.std);
 }
 
@@ -35,13 +35,13 @@ Table comparison(const std::string& title, const std::string& value_name,
                  const std::vector<SharedPoint>& points, std::string (*shown)(double),
                  Language language) {
   const auto& w = table_words(language);
-  const auto& names = figure_words(language).adder;
+  const auto& names = figure_words(language).architecture;
   Table table{title,
               {value_name, filled(w.accuracy_of, names.cnn),
                filled(w.accuracy_of, names.transformer), w.ahead}};
   for (const auto& point : points)
-    table.rows.push_back({shown(point.value), with_spread(point.accuracy.cnn),
-                          with_spread(point.accuracy.transformer),
+    table.rows.push_back({shown(point.value), with_std(point.accuracy.cnn),
+                          with_std(point.accuracy.transformer),
                           point.lead == Lead::Neither ? w.neither
                           : point.lead == Lead::Cnn   ? names.cnn
                                                       : names.transformer});
@@ -49,7 +49,7 @@ Table comparison(const std::string& title, const std::string& value_name,
 }
 
 struct SmallRow {
-  Adder adder;
+  AdditionArchitecture architecture;
   const PointResult* point;
 };
 
@@ -74,14 +74,14 @@ Table held_out_table(const std::vector<SharedPoint>& points, Language language) 
                     as_training_percent, language);
 }
 
-Table deviations_table(const PerAdder<std::vector<TrainedAdder>>& runs, const std::string& which,
-                       Language language) {
+Table deviations_table(const PerArchitecture<std::vector<TrainedNetwork>>& runs,
+                       const std::string& which, Language language) {
   const auto& w = table_words(language);
   Table table{filled(w.deviations_title, which), {w.rank}};
-  for (const auto adder : kAdders) {
-    const auto top = top_deviations(answers_of(runs.of(adder)), kTopDeviations);
+  for (const auto architecture : kArchitectures) {
+    const auto top = top_deviations(answers_of(runs.of(architecture)), kTopDeviations);
     if (top.empty()) continue;
-    const auto name = figure_words(language).adder.of(adder);
+    const auto name = figure_words(language).architecture.of(architecture);
     for (const auto& heading : {w.deviation, w.count, w.share})
       table.header.push_back(filled(heading, name));
     const size_t columns = table.header.size();
@@ -98,27 +98,27 @@ Table deviations_table(const PerAdder<std::vector<TrainedAdder>>& runs, const st
   return table;
 }
 
-Table small_table(const PerAdder<std::optional<SweepResult>>& sweeps, Language language) {
+Table small_table(const PerArchitecture<std::optional<SweepResult>>& sweeps, Language language) {
   const auto& w = table_words(language);
   std::vector<SmallRow> rows;
-  for (const auto adder : kAdders)
-    if (sweeps.of(adder))
-      for (const auto& point : sweeps.of(adder)->points)
-        if (measured(point, test_figure)) rows.push_back({adder, &point});
+  for (const auto architecture : kArchitectures)
+    if (sweeps.of(architecture))
+      for (const auto& point : sweeps.of(architecture)->points)
+        if (measured(point, test_figure)) rows.push_back({architecture, &point});
   std::stable_sort(rows.begin(), rows.end(), [](const SmallRow& one, const SmallRow& other) {
     return parameters_of(*one.point) < parameters_of(*other.point);
   });
   Table table{w.small_title,
               {w.parameters, w.network, w.settings, w.checkpoint, w.accuracy_spread, w.all_right}};
-  for (const auto& [adder, point] : rows) {
-    const auto accuracy = spread(*point, test_figure);
+  for (const auto& [architecture, point] : rows) {
+    const auto accuracy = mean_std(*point, test_figure);
     const auto right = std::count_if(point->runs.begin(), point->runs.end(), [](const auto& run) {
       return run.outcome && run.outcome->test_value() == 1;
     });
-    table.rows.push_back(
-        {with_commas(parameters_of(*point)), figure_words(language).adder.of(adder),
-         settings_text(point->point.settings), kilobytes(bytes_of(*point)), with_spread(accuracy),
-         fmt::format("{} / {}", right, point->runs.size())});
+    table.rows.push_back({with_commas(parameters_of(*point)),
+                          figure_words(language).architecture.of(architecture),
+                          settings_text(point->point.settings), kilobytes(bytes_of(*point)),
+                          with_std(accuracy), fmt::format("{} / {}", right, point->runs.size())});
   }
   return table;
 }

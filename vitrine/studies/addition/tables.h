@@ -17,15 +17,15 @@ std::string markdown(const Table& table);
 
 /// The final networks, mean ± standard deviation over the runs, beside what the source gives. The
 /// runs of one network share their settings.
-Table tuned_table(const PerAdder<std::vector<TrainedAdder>>& runs, Language language);
+Table tuned_table(const PerArchitecture<std::vector<TrainedNetwork>>& runs, Language language);
 
 /// Networks trained with a low learning rate, in the same way.
-Table low_rate_table(const PerAdder<std::vector<TrainedAdder>>& runs, Language language);
+Table low_rate_table(const PerArchitecture<std::vector<TrainedNetwork>>& runs, Language language);
 
 /// The five most frequent deviations of each network over all its runs; no rows without errors.
 /// `which` names the networks in the title.
-Table deviations_table(const PerAdder<std::vector<TrainedAdder>>& runs, const std::string& which,
-                       Language language);
+Table deviations_table(const PerArchitecture<std::vector<TrainedNetwork>>& runs,
+                       const std::string& which, Language language);
 
 /// Both networks at the learning rates they share.
 Table rates_table(const std::vector<SharedPoint>& points, Language language);
@@ -34,6 +34,6 @@ Table rates_table(const std::vector<SharedPoint>& points, Language language);
 Table held_out_table(const std::vector<SharedPoint>& points, Language language);
 
 /// Small networks by rising number of parameters.
-Table small_table(const PerAdder<std::optional<SweepResult>>& sweeps, Language language);
+Table small_table(const PerArchitecture<std::optional<SweepResult>>& sweeps, Language language);
 
 }  // namespace vitrine

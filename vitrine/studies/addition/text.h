@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "vitrine/studies/addition/adder.h"
+#include "vitrine/studies/addition/architecture.h"
 
 namespace vitrine {
 
@@ -14,7 +14,7 @@ enum class Language { English, Korean };
 
 /// What figures say; texts with braces are patterns for `filled`.
 struct FigureWords {
-  PerAdder<std::string> adder;
+  PerArchitecture<std::string> architecture;
 
   std::string first_sweep, second_sweep;  // {0} network
   std::string setting_value, test_loss, test_accuracy, training_time;

@@ -3,7 +3,7 @@
 namespace vitrine {
 
 const FigureWords kEnglishFigureWords{
-    .adder = {"CNN", "Transformer"},
+    .architecture = {"CNN", "Transformer"},
 
     .first_sweep = "{0}: first sweep, one setting at a time",
     .second_sweep = "{0}: second sweep, one setting at a time",

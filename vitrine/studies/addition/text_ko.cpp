@@ -3,7 +3,7 @@
 namespace vitrine {
 
 const FigureWords kKoreanFigureWords{
-    .adder = {"CNN", "트랜스포머"},
+    .architecture = {"CNN", "트랜스포머"},
 
     .first_sweep = "{0}: 첫 번째 스윕, 설정을 하나씩 바꿈",
     .second_sweep = "{0}: 두 번째 스윕, 설정을 하나씩 바꿈",

@@ -16,20 +16,20 @@ namespace {
 using CostClock = std::chrono::steady_clock;
 
 constexpr int64_t kHeads = 2, kKeyWidth = 64, kValueWidth = 128;  // widths of one head
-constexpr double kMostDenseBytes = 6e9;
+constexpr double kMaxDenseBytes = 6e9;
 
 double milliseconds_between(CostClock::time_point from, CostClock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
 /// One way to compute attention, and how long it has taken each time.
-class Contender {
+class BenchmarkCase {
  public:
   using Attend = std::function<torch::Tensor(const torch::Tensor& q, const torch::Tensor& k,
                                              const torch::Tensor& v)>;
 
   /// Inputs are (1, T, H, width), with `heads_first` (1, H, T, width).
-  Contender(AttentionCost cost, bool heads_first, Attend attend)
+  BenchmarkCase(AttentionCost cost, bool heads_first, Attend attend)
       : cost_(cost), attend_(std::move(attend)) {
     const auto input = [&](int64_t width) {
       const auto T = cost.tokens;
@@ -76,7 +76,7 @@ class Contender {
   std::vector<double> forward_, total_;
 };
 
-Contender sparse_contender(int64_t tokens) {
+BenchmarkCase sparse_case(int64_t tokens) {
   const auto stride = stride_for(tokens);
   const AttentionPattern pattern{.kind = PatternKind::Strided, .stride = stride};
   return {{.tokens = tokens, .stride = stride},
@@ -86,7 +86,7 @@ Contender sparse_contender(int64_t tokens) {
           }};
 }
 
-Contender dense_contender(int64_t tokens) {
+BenchmarkCase dense_case(int64_t tokens) {
   const auto later = torch::ones({tokens, tokens}, torch::kBool).triu_(/*diagonal=*/1);
   return {{.tokens = tokens},
           /*heads_first=*/true,
@@ -113,18 +113,17 @@ CostPart measure_cost(const std::vector<int64_t>& lengths, int64_t rounds) {
   torch::manual_seed(1);
   CostPart part{.threads = torch::get_num_threads(), .rounds = rounds};
   constexpr int64_t kWarmUp = 64;  // tokens: what libraries keep for good is there afterwards
-  sparse_contender(kWarmUp).measure_memory();
-  dense_contender(kWarmUp).measure_memory();
+  sparse_case(kWarmUp).measure_memory();
+  dense_case(kWarmUp).measure_memory();
   Progress progress("cost", std::ssize(lengths), "lengths");
   for (const auto tokens : lengths) {
-    std::vector<Contender> contenders = {sparse_contender(tokens)};
-    if (dense_attention_bytes(tokens) <= kMostDenseBytes)
-      contenders.push_back(dense_contender(tokens));
-    for (auto& contender : contenders) contender.measure_memory();
+    std::vector<BenchmarkCase> cases = {sparse_case(tokens)};
+    if (dense_attention_bytes(tokens) <= kMaxDenseBytes) cases.push_back(dense_case(tokens));
+    for (auto& one : cases) one.measure_memory();
     for (int64_t round = 0; round < rounds; ++round)
-      for (auto& contender : contenders) contender.measure_time();
-    part.sparse.push_back(contenders[0].cost());
-    if (contenders.size() > 1) part.dense.push_back(contenders[1].cost());
+      for (auto& one : cases) one.measure_time();
+    part.sparse.push_back(cases[0].cost());
+    if (cases.size() > 1) part.dense.push_back(cases[1].cost());
     progress.update(std::ssize(part.sparse));
   }
   return part;

@@ -24,7 +24,7 @@ double pair_share(const SparseTransformerConfig& config) {
   double sum = 0;
   for (int64_t layer = 0; layer < config.layers; ++layer)
     for (const auto& group : attention_of(config, layer).groups())
-      sum += static_cast<double>(group.count) * pattern_share(group.pattern, config.length());
+      sum += static_cast<double>(group.count) * pattern_density(group.pattern, config.length());
   return sum / static_cast<double>(config.layers * config.heads);
 }
 

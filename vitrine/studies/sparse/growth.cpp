@@ -100,8 +100,8 @@ std::vector<GrowthRow> growth(const StepPart& step, const CostPart& cost,
   const double other_seconds =
       std::max(0.0, step.sparse.seconds - sparse->seconds(measured_at, size));
   const auto needs = [&](double n, const AttentionLaws& laws) {
-    return StepNeeds{other_seconds * n / measured_at + laws.seconds(n, size),
-                     on_paper(n, laws) + other_bytes};
+    return StepEstimate{other_seconds * n / measured_at + laws.seconds(n, size),
+                        on_paper(n, laws) + other_bytes};
   };
   std::vector<GrowthRow> rows;
   for (const auto tokens : lengths) {

@@ -31,14 +31,14 @@ double token_bytes(const NetworkSize& size);
 /// A step that keeps the inside of every block.
 double bytes_without_recompute(const NetworkSize& size, int64_t tokens);
 
-struct StepNeeds {
+struct StepEstimate {
   double seconds = 0, bytes = 0;
 };
 
 /// What a training step needs at a length, on paper.
 struct GrowthRow {
   int64_t tokens = 0;
-  StepNeeds sparse{}, dense{};
+  StepEstimate sparse{}, dense{};
 };
 
 /// Scales the measured step to other lengths; nothing if a measured figure is missing.

@@ -22,8 +22,8 @@ SamplingPart measure_sampling(const std::vector<std::string>& models,
                               const std::vector<std::string>& overrides,
                               const std::vector<int64_t>& batches);
 
-/// What the run's network makes up from nothing and from the upper halves of test pictures. The
+/// What the run's network makes up from nothing and from the upper halves of test images. The
 /// files lie in `folder`/`below`.
-PicturesPart make_pictures(const fs::path& run, const fs::path& folder, const std::string& below);
+ImagesPart make_images(const fs::path& run, const fs::path& folder, const std::string& below);
 
 }  // namespace vitrine::sparse

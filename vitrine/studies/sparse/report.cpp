@@ -15,7 +15,7 @@ std::vector<std::string> missing_parts(const SparseStudy& study) {
   for (const auto& part : sparse_parts()) {
     const bool there = study.trained.contains(part) || (part == "cost" && study.cost) ||
                        (part == "step" && study.step) || (part == "sampling" && study.sampling) ||
-                       (part == "pictures" && study.pictures);
+                       (part == "images" && study.images);
     if (!there) missing.push_back(part);
   }
   return missing;
@@ -27,7 +27,7 @@ void write_patterns(ReportPage& page) {
   page.section("The patterns", "");
   for (const auto& [name, kind] : pattern_kind_names()) {
     if (kind != PatternKind::Strided && kind != PatternKind::Fixed) continue;
-    const AttentionPattern pattern{.kind = kind, .stride = kStride, .summary = kSummary};
+    const AttentionPattern pattern{.kind = kind, .stride = kStride, .summary_tokens = kSummary};
     page.figure("pattern-" + name, pattern_figure(pattern, kTokens),
                 fmt::format("The {} pattern. Dark: its first half, light: its second, red: the "
                             "token itself.",
@@ -35,12 +35,12 @@ void write_patterns(ReportPage& page) {
   }
 }
 
-void write_pictures(ReportPage& page, const PicturesPart& pictures) {
-  page.section("What the long run's network makes up", "pictures");
-  for (const auto& set : pictures.sets) {
+void write_images(ReportPage& page, const ImagesPart& part) {
+  page.section("What the long run's network makes up", "images");
+  for (const auto& set : part.sets) {
     std::vector<Image> images;
     for (const auto& file : set.files) images.push_back(read_image(page.folder() / file));
-    page.figure(set.name, plot::picture_grid(set.title, images, {}, set.columns), "");
+    page.figure(set.name, plot::image_grid(set.title, images, {}, set.columns), "");
   }
 }
 
@@ -74,7 +74,7 @@ void ReportPage::figure(const std::string& name, const plot::Figure& figure,
 void write_sparse_report(const SparseStudy& study, const fs::path& folder) {
   ReportPage page(folder);
   page.paragraph(
-      "A picture of 32 x 32 pixels is a sequence of 3072 bytes, and each byte is told from those "
+      "An image of 32 x 32 pixels is a sequence of 3072 bytes, and each byte is told from those "
       "before it. Dense attention looks at all pairs of bytes, sparse attention at a few. What "
       "does that save, and what does it cost? Results are in bits per dim: the mean of -log2 of "
       "the probability that the network gives to the right byte.");
@@ -88,7 +88,7 @@ void write_sparse_report(const SparseStudy& study, const fs::path& folder) {
     if (const auto trained = study.trained.find(part); trained != study.trained.end())
       write_trained(page, part, trained->second);
   if (study.sampling) write_sampling(page, *study.sampling);
-  if (study.pictures) write_pictures(page, *study.pictures);
+  if (study.images) write_images(page, *study.images);
   page.save();
 }
 

@@ -173,7 +173,7 @@ void write_growth(ReportPage& page, const StepPart& step, const CostPart& cost) 
                           cell(row.dense.bytes / kGigabyte)});
   struct Point {
     int64_t tokens;
-    StepNeeds needs;
+    StepEstimate needs;
   };
   std::vector<Point> sparse, dense;
   for (const auto& row : rows) {
@@ -197,7 +197,7 @@ void write_growth(ReportPage& page, const StepPart& step, const CostPart& cost) 
 
 void write_sampling(ReportPage& page, const SamplingPart& sampling) {
   constexpr double kTarget = 50;
-  page.section("Drawing pictures", "sampling");
+  page.section("Drawing images", "sampling");
   page.paragraph(fmt::format(
       "Networks with random weights, {} thread(s). Cached: whole sequences, keys and values kept "
       "as long as the pattern may ask for them. Uncached: a whole forward pass for each byte; "

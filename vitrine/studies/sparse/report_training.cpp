@@ -137,12 +137,12 @@ std::string ranking(const std::vector<const TrainedRun*>& runs) {
 void write_trained(ReportPage& page, const std::string& part, const TrainedPart& trained) {
   page.section(words_of(part).heading, part);
   page.paragraph(words_of(part).question);
-  auto how = fmt::format("{:g} s of training with {} thread(s) for each run.",
-                         trained.budget, trained.threads);
+  auto how = fmt::format("{:g} s of training with {} thread(s) for each run.", trained.budget,
+                         trained.threads);
   if (std::any_of(trained.runs.begin(), trained.runs.end(),
                   [](const auto& run) { return run.over_budget; }))
     how +=
-        " A run that its time stops is scored on as many pictures, drawn at random, as a quarter "
+        " A run that its time stops is scored on as many images, drawn at random, as a quarter "
         "of that time allows.";
   page.paragraph(how);
   write_curves(page, part, trained);

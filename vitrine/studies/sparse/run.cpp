@@ -35,7 +35,7 @@ std::vector<std::string> smoke_overrides() {
   return overrides;
 }
 
-/// Bytes to learn from where there are no pictures: slow waves with some noise.
+/// Bytes to learn from where there are no images: slow waves with some noise.
 fs::path write_smoke_bytes(const fs::path& folder) {
   constexpr int64_t kSequences = 40, kNoise = 16;
   Random random{1};
@@ -49,7 +49,7 @@ fs::path write_smoke_bytes(const fs::path& folder) {
   return file;
 }
 
-/// The sweep at a size that a test can run, without pictures of a data set.
+/// The sweep at a size that a test can run, without images of a data set.
 SweepConfig smoke_sweep(SweepConfig config, const fs::path& bytes) {
   config = smoke_size(std::move(config));
   const auto set = [&](const std::string& key, const std::string& value) {
@@ -88,15 +88,13 @@ class StudyRun {
     });
     for (const auto& part : kTrained) train(part, study);
     const auto* best = best_run(study);
-    check(best || !is_asked("pictures"),
-          "study sparse: the pictures are those of the part 'best', which has no finished run; "
-          "--parts best,pictures makes both");
+    check(best || !is_asked("images"),
+          "study sparse: the images are those of the part 'best', which has no finished run; "
+          "--parts best,images makes both");
     if (best)
-      study.pictures = measured<PicturesPart>(
-          "pictures",
-          [&] {
-            return make_pictures(best->folder, o_.out, o_.smoke ? "pictures-smoke" : "pictures");
-          },
+      study.images = measured<ImagesPart>(
+          "images",
+          [&] { return make_images(best->folder, o_.out, o_.smoke ? "images-smoke" : "images"); },
           RunFolder::open(best->folder).best());
     return study;
   }
@@ -147,7 +145,7 @@ class StudyRun {
 
 const std::vector<std::string>& sparse_parts() {
   static const std::vector<std::string> parts = {"cost",   "step",    "sampling", "patterns",
-                                                 "orders", "strides", "best",     "pictures"};
+                                                 "orders", "strides", "best",     "images"};
   return parts;
 }
 

@@ -14,7 +14,7 @@
 namespace vitrine::sparse {
 namespace {
 
-constexpr double kMostStepBytes = 12e9;
+constexpr double kMaxStepBytes = 12e9;
 
 /// Asks `vitrine bench train`, so that the peaks of different ways do not mix.
 StepCost bench_step(const std::string& model, std::vector<std::string> overrides,
@@ -61,7 +61,7 @@ StepPart measure_step(const std::string& model, const std::vector<std::string>& 
   };
   part.sparse = measured("strided", /*recompute=*/true);
   part.dense = measured("dense", /*recompute=*/true);
-  if (bytes_without_recompute(part.size, part.tokens) <= kMostStepBytes)
+  if (bytes_without_recompute(part.size, part.tokens) <= kMaxStepBytes)
     part.all_kept = measured("strided", /*recompute=*/false);
   return part;
 }

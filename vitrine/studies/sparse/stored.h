@@ -15,8 +15,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepCost, pattern, recompute, seconds, peak_b
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkSize, parameters, layers, dim, key_width, hidden)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SamplingSpeed, model, batch, tokens, cached, uncached, passes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SamplingPart, threads, speeds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PictureSet, name, title, columns, files)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PicturesPart, sets)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImageSet, name, title, columns, files)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImagesPart, sets)
 
 inline void to_json(nlohmann::json& json, const StepPart& part) {
   json = {{"model", part.model},     {"size", part.size},     {"tokens", part.tokens},

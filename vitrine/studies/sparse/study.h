@@ -58,15 +58,15 @@ struct SamplingPart {
   std::vector<SamplingSpeed> speeds{};
 };
 
-/// Pictures that belong together, as files in the study's folder.
-struct PictureSet {
+/// Images that belong together, as files in the study's folder.
+struct ImageSet {
   std::string name{}, title{};
   int64_t columns = 8;
   std::vector<std::string> files{};
 };
 
-struct PicturesPart {
-  std::vector<PictureSet> sets{};
+struct ImagesPart {
+  std::vector<ImageSet> sets{};
 };
 
 /// Everything the study found; what has not been run is absent.
@@ -75,7 +75,7 @@ struct SparseStudy {
   std::optional<CostPart> cost{};
   std::optional<StepPart> step{};
   std::optional<SamplingPart> sampling{};
-  std::optional<PicturesPart> pictures{};
+  std::optional<ImagesPart> images{};
 };
 
 }  // namespace vitrine::sparse

@@ -1,4 +1,4 @@
-// The digits of a sum, each with its own cross-entropy: logits (B, kSumScores), targets (B, 3).
+// The digits of a sum, each with its own cross-entropy: logits (B, kSumLogits), targets (B, 3).
 #include <torch/torch.h>
 
 #include "vitrine/models/addition.h"
@@ -17,7 +17,7 @@ class DigitSum : public OutputObjective {
   Metric selection_metric() const override { return accuracy_metric(); }
   Metrics batch_metrics(const torch::Tensor& output, const torch::Tensor& targets) const override {
     const auto truth = targets.matmul(torch::tensor({100, 10, 1}, targets.options()));
-    return {{accuracy_metric().name, sums_of_scores(output).eq(truth).sum().item<double>()}};
+    return {{accuracy_metric().name, decode_sums(output).eq(truth).sum().item<double>()}};
   }
 
  protected:

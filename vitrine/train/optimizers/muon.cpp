@@ -33,7 +33,7 @@ class MuonUpdate : public ParameterUpdate {
       const double longer =
           static_cast<double>(matrix.size(0)) / static_cast<double>(matrix.size(1));
       parameter_.narrow(0, row, matrix.size(0))
-          .add_(nearly_orthogonal(matrix), -lr * std::sqrt(std::max(1.0, longer)));
+          .add_(newton_schulz_orthogonalize(matrix), -lr * std::sqrt(std::max(1.0, longer)));
       row += matrix.size(0);
     }
   }

@@ -1,10 +1,10 @@
-#include "vitrine/data/normalise.h"
+#include "vitrine/data/normalize.h"
 
 #include <algorithm>
 
 namespace vitrine {
 
-Normaliser::Normaliser(const std::vector<double>& mean, const std::vector<double>& std)
+Normalizer::Normalizer(const std::vector<double>& mean, const std::vector<double>& std)
     : tables_(mean.size()) {
   for (size_t c = 0; c < mean.size(); ++c)
     for (int i = 0; i < 256; ++i)
@@ -12,7 +12,7 @@ Normaliser::Normaliser(const std::vector<double>& mean, const std::vector<double
                       static_cast<float>(std[c]);
 }
 
-void Normaliser::operator()(const Image& image, const Window& w, float* out) const {
+void Normalizer::operator()(const Image& image, const Window& w, float* out) const {
   const auto C = image.channels;
   const auto first = std::clamp<int64_t>(-w.left, 0, w.size);
   const auto last = std::clamp<int64_t>(image.width - w.left, first, w.size);
@@ -37,10 +37,10 @@ void Normaliser::operator()(const Image& image, const Window& w, float* out) con
   }
 }
 
-void erase(float* picture, int64_t C, int64_t H, int64_t W, const Rectangle& r) {
+void erase(float* image, int64_t C, int64_t H, int64_t W, const Rectangle& r) {
   for (int64_t c = 0; c < C; ++c)
     for (int64_t y = r.top; y < r.top + r.height; ++y)
-      std::fill_n(picture + (c * H + y) * W + r.left, r.width, 0.0f);
+      std::fill_n(image + (c * H + y) * W + r.left, r.width, 0.0f);
 }
 
 }  // namespace vitrine

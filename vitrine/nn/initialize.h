@@ -5,6 +5,6 @@
 namespace vitrine {
 
 /// Linear weights by Xavier's uniform rule, biases 0; convolutions by He's rule; norms 1 and 0.
-void initialise_transformer(torch::nn::Module& module);
+void initialize_transformer(torch::nn::Module& module);
 
 }  // namespace vitrine

@@ -1,4 +1,4 @@
-#include "vitrine/data/parts.h"
+#include "vitrine/data/image_splits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -85,20 +85,21 @@ class Cut {
 };
 
 /// Says which classes a part cut out of the training examples is without.
-void warn_of_small_classes(const Dataset& part, Part which) {
+void warn_of_small_classes(const Dataset& part, Split which) {
   std::vector<int64_t> counts(part.classes().size());
   for (int64_t i = 0; i < part.size(); ++i) ++counts[part.label(i)];
   std::vector<std::string> missing;
   for (size_t k = 0; k < counts.size(); ++k)
     if (counts[k] == 0) missing.push_back(part.classes()[k]);
   if (!missing.empty() && part.size() > 0)
-    fmt::print(stderr, "note: too few images to keep one for {}: {}\n", part_name(which),
+    fmt::print(stderr, "note: too few images to keep one for {}: {}\n", split_name(which),
                fmt::join(missing, ", "));
 }
 
-/// The training part, cut in three where the data set has no other parts.
-Parts cut_parts(const DataConfig& config, uint64_t seed, bool has_validation, bool has_test) {
-  const Data whole = config.dataset->open(config, Part::Train);
+/// The training part, cut in three where the data set has no other splits.
+ImageSplits cut_splits(const DataConfig& config, uint64_t seed, bool has_validation,
+                       bool has_test) {
+  const Data whole = config.dataset->open(config, Split::Train);
   const auto size = whole->size();
   const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));
   const int64_t kept_back = share * (static_cast<int64_t>(!has_test) + !has_validation);
@@ -112,32 +113,32 @@ Parts cut_parts(const DataConfig& config, uint64_t seed, bool has_validation, bo
         "add images or raise the share",
         config.validation, size);
   Cut cut(whole, config, seed);
-  Parts parts;
-  if (!has_test) parts.test = cut.take_share(share);
-  if (!has_validation) parts.validation = cut.take_share(share);
-  parts.train = cut.take(config.limit > 0 ? config.limit : size);
-  if (!has_test) warn_of_small_classes(*parts.test, Part::Test);
-  if (!has_validation) warn_of_small_classes(*parts.validation, Part::Validation);
-  return parts;
+  ImageSplits splits;
+  if (!has_test) splits.test = cut.take_share(share);
+  if (!has_validation) splits.validation = cut.take_share(share);
+  splits.train = cut.take(config.limit > 0 ? config.limit : size);
+  if (!has_test) warn_of_small_classes(*splits.test, Split::Test);
+  if (!has_validation) warn_of_small_classes(*splits.validation, Split::Validation);
+  return splits;
 }
 
 }  // namespace
 
-Parts open_parts(const DataConfig& config, uint64_t seed) {
+ImageSplits open_image_splits(const DataConfig& config, uint64_t seed) {
   config.validate();
-  const Data validation = config.dataset->open(config, Part::Validation),
-             test = config.dataset->open(config, Part::Test);
-  auto parts = cut_parts(config, seed, validation != nullptr, test != nullptr);
-  if (validation) parts.validation = validation;
-  if (test) parts.test = test;
-  if (parts.validation->size() == 0) parts.validation = parts.test;
-  return parts;
+  const Data validation = config.dataset->open(config, Split::Validation),
+             test = config.dataset->open(config, Split::Test);
+  auto splits = cut_splits(config, seed, validation != nullptr, test != nullptr);
+  if (validation) splits.validation = validation;
+  if (test) splits.test = test;
+  if (splits.validation->size() == 0) splits.validation = splits.test;
+  return splits;
 }
 
-Data open_part(const DataConfig& config, uint64_t seed, Part part) {
-  if (part == Part::Test)
-    if (const Data test = config.dataset->open(config, part)) return test;
-  return open_parts(config, seed).get(part);
+Data open_image_split(const DataConfig& config, uint64_t seed, Split split) {
+  if (split == Split::Test)
+    if (const Data test = config.dataset->open(config, split)) return test;
+  return open_image_splits(config, seed).get(split);
 }
 
 }  // namespace vitrine

@@ -1,4 +1,4 @@
-#include "vitrine/train/weight_average.h"
+#include "vitrine/train/ema_model.h"
 
 #include <algorithm>
 
@@ -16,12 +16,12 @@ void for_pairs(Model& target, const Model& source, F&& f) {
 
 }  // namespace
 
-WeightAverage::WeightAverage(std::shared_ptr<Model> model, const Model& source, double decay)
+EmaModel::EmaModel(std::shared_ptr<Model> model, const Model& source, double decay)
     : model_(std::move(model)), decay_(decay) {
   for_pairs(*model_, source, [](torch::Tensor to, const torch::Tensor& from) { to.copy_(from); });
 }
 
-void WeightAverage::update(const Model& source, int64_t step) {
+void EmaModel::update(const Model& source, int64_t step) {
   const double at = static_cast<double>(step);
   const double decay = std::min(decay_, (1 + at) / (10 + at));
   for_pairs(*model_, source,

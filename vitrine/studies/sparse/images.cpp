@@ -16,19 +16,19 @@ namespace {
 
 constexpr int64_t kSamples = 16, kCompletions = 8;
 
-/// Writes rows of (N, T) bytes as picture files.
-class PictureFiles {
+/// Writes rows of (N, T) bytes as image files.
+class ImageFiles {
  public:
-  PictureFiles(const Generator& generator, fs::path folder, std::string below)
+  ImageFiles(const Generator& generator, fs::path folder, std::string below)
       : generator_(generator), folder_(std::move(folder)), below_(std::move(below)) {
     make_folder(folder_ / below_);
   }
 
-  PictureSet write(const std::string& name, const std::string& title, const torch::Tensor& bytes) {
-    PictureSet set{.name = name, .title = title};
-    for (const auto& picture : generator_.images_of(bytes)) {
+  ImageSet write(const std::string& name, const std::string& title, const torch::Tensor& bytes) {
+    ImageSet set{.name = name, .title = title};
+    for (const auto& image : generator_.images_of(bytes)) {
       set.files.push_back(fmt::format("{}/{}-{}.png", below_, name, set.files.size()));
-      write_png(folder_ / set.files.back(), picture);
+      write_png(folder_ / set.files.back(), image);
     }
     return set;
   }
@@ -39,7 +39,7 @@ class PictureFiles {
   std::string below_;
 };
 
-/// The first pictures of the run's test part: (N, T) bytes.
+/// The first images of the run's test part: (N, T) bytes.
 torch::Tensor test_bytes(const fs::path& run) {
   const auto recipe = read_recipe(RunFolder::open(run).recipe().string(), {});
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
@@ -50,10 +50,10 @@ torch::Tensor test_bytes(const fs::path& run) {
 
 }  // namespace
 
-PicturesPart make_pictures(const fs::path& run, const fs::path& folder, const std::string& below) {
+ImagesPart make_images(const fs::path& run, const fs::path& folder, const std::string& below) {
   const auto generator = Generator::load(run);
-  PictureFiles files(generator, folder, below);
-  PicturesPart part;
+  ImageFiles files(generator, folder, below);
+  ImagesPart part;
   for (const double temperature : {1.0, 0.9})
     part.sets.push_back(
         files.write(fmt::format("samples-{}", temperature),
@@ -64,11 +64,11 @@ PicturesPart make_pictures(const fs::path& run, const fs::path& folder, const st
   constexpr int64_t kGrey = 128;
   auto upper = whole.clone();
   upper.narrow(1, kept, upper.size(1) - kept).fill_(kGrey);
-  part.sets.push_back(files.write("given", "The upper halves of test pictures", upper));
+  part.sets.push_back(files.write("given", "The upper halves of test images", upper));
   part.sets.push_back(
       files.write("completed", "Completed by the network, temperature 1",
                   generator.sample({.count = whole.size(0), .prefix = whole.narrow(1, 0, kept)})));
-  part.sets.push_back(files.write("truth", "The test pictures themselves", whole));
+  part.sets.push_back(files.write("truth", "The test images themselves", whole));
   return part;
 }
 

@@ -24,19 +24,20 @@ struct PredictedSum {
 };
 
 /// A trained network that adds.
-class AddingNetwork {
+class AdditionPredictor {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.
-  static AddingNetwork load(const fs::path& run_or_checkpoint, const std::string& device = "cpu");
-  AddingNetwork(AddingNetwork&&) noexcept;
-  AddingNetwork& operator=(AddingNetwork&&) noexcept;
-  ~AddingNetwork();
+  static AdditionPredictor load(const fs::path& run_or_checkpoint,
+                                const std::string& device = "cpu");
+  AdditionPredictor(AdditionPredictor&&) noexcept;
+  AdditionPredictor& operator=(AdditionPredictor&&) noexcept;
+  ~AdditionPredictor();
 
   PredictedSum add(NumberPair pair) const;
 
  private:
   struct Loaded;
-  explicit AddingNetwork(std::unique_ptr<Loaded> loaded);
+  explicit AdditionPredictor(std::unique_ptr<Loaded> loaded);
   std::unique_ptr<Loaded> loaded_;
 };
 

@@ -1,9 +1,9 @@
-#include "vitrine/nn/initialise.h"
+#include "vitrine/nn/initialize.h"
 
 #include "vitrine/nn/linear.h"
 
 namespace vitrine {
-void initialise_transformer(torch::nn::Module& module) {
+void initialize_transformer(torch::nn::Module& module) {
   const torch::NoGradGuard no_grad;
   for (const auto& child : module.modules(/*include_self=*/false)) {
     if (auto* linear = child->as<Linear>()) {

@@ -8,21 +8,21 @@ namespace {
 
 double automatic_size(size_t panels) { return panels <= 4 ? 256 : panels <= 20 ? 160 : 96; }
 
-class PicturePlan : public PanelPlan {
+class ImagePlan : public PanelPlan {
  public:
-  PicturePlan(const Picture& picture, const Shared& shared)
-      : title_(picture.title),
-        image_(picture.image),
+  ImagePlan(const ImagePanel& panel, const Shared& shared)
+      : title_(panel.title),
+        image_(panel.image),
         title_size_(shared.panels > 6 ? kSmallText : kPanelTitle) {
-    if (picture.heat.rows > 0) {
-      const auto range = shared.colors.value_or(
-          color_range({&picture.heat}, picture.colors, picture.low, picture.high));
-      // Enough pixels to show a smooth heat map over a small picture.
+    if (panel.heat.rows > 0) {
+      const auto range =
+          shared.colors.value_or(color_range({&panel.heat}, panel.colors, panel.low, panel.high));
+      // Enough pixels to show a smooth heat map over a small image.
       const auto factor = std::max<int64_t>(1, 256 / std::max(image_.width, image_.height));
       image_ = overlay(resize_nearest(image_, image_.width * factor, image_.height * factor),
-                       picture.heat, picture.colors, range, picture.alpha, picture.smooth);
+                       panel.heat, panel.colors, range, panel.alpha, panel.smooth);
     }
-    const double size = picture.size > 0 ? picture.size : automatic_size(shared.panels);
+    const double size = panel.size > 0 ? panel.size : automatic_size(shared.panels);
     const double scale = size / std::max(image_.width, image_.height);
     width_ = image_.width * scale;
     height_ = image_.height * scale;
@@ -51,17 +51,17 @@ class PicturePlan : public PanelPlan {
 
 }  // namespace
 
-std::unique_ptr<PanelPlan> plan(const Picture& picture, const Shared& shared,
+std::unique_ptr<PanelPlan> plan(const ImagePanel& panel, const Shared& shared,
                                 const std::string& who) {
-  const auto& image = picture.image;
-  check(image.width > 0 && image.height > 0, "{}: the picture has no pixels", who);
-  check(image.channels == 1 || image.channels == 3, "{}: the picture has {} channels, not 1 or 3",
+  const auto& image = panel.image;
+  check(image.width > 0 && image.height > 0, "{}: the image has no pixels", who);
+  check(image.channels == 1 || image.channels == 3, "{}: the image has {} channels, not 1 or 3",
         who, image.channels);
   check(static_cast<int64_t>(image.pixels.size()) == image.width * image.height * image.channels,
-        "{}: the picture has {} bytes for {} x {} x {}", who, image.pixels.size(), image.width,
+        "{}: the image has {} bytes for {} x {} x {}", who, image.pixels.size(), image.width,
         image.height, image.channels);
-  if (picture.heat.rows > 0) check_matrix(picture.heat, who);
-  return std::make_unique<PicturePlan>(picture, shared);
+  if (panel.heat.rows > 0) check_matrix(panel.heat, who);
+  return std::make_unique<ImagePlan>(panel, shared);
 }
 
 }  // namespace vitrine::plot

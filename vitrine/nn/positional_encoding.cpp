@@ -1,4 +1,4 @@
-#include "vitrine/nn/positions.h"
+#include "vitrine/nn/positional_encoding.h"
 
 #include <cmath>
 
@@ -6,15 +6,15 @@
 
 namespace vitrine {
 
-const Choices<Positions>& positions_names() {
-  static const Choices<Positions> names = {
-      {"learned", Positions::Learned},       {"learned_2d", Positions::Learned2d},
-      {"sinusoidal", Positions::Sinusoidal}, {"linear", Positions::Linear},
-      {"relative", Positions::Relative},     {"none", Positions::None}};
+const Choices<PositionalEncoding>& positional_encoding_names() {
+  static const Choices<PositionalEncoding> names = {
+      {"learned", PositionalEncoding::Learned},       {"learned_2d", PositionalEncoding::Learned2d},
+      {"sinusoidal", PositionalEncoding::Sinusoidal}, {"linear", PositionalEncoding::Linear},
+      {"relative", PositionalEncoding::Relative},     {"none", PositionalEncoding::None}};
   return names;
 }
 
-torch::Tensor sinusoidal_table(int64_t tokens, int64_t dim) {
+torch::Tensor sinusoidal_encoding(int64_t tokens, int64_t dim) {
   check(dim % 2 == 0, "positions: sinusoidal positions need an even dim, got {}", dim);
   const auto position = torch::arange(tokens, torch::kDouble).unsqueeze(1);              // (T, 1)
   const auto power = torch::arange(0, dim, 2, torch::kDouble) * (-std::log(1e4) / dim);  // (C / 2)
@@ -22,17 +22,17 @@ torch::Tensor sinusoidal_table(int64_t tokens, int64_t dim) {
   return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1).to(torch::kFloat);  // (T, C)
 }
 
-torch::Tensor linear_table(int64_t tokens, int64_t dim) {
+torch::Tensor linear_encoding(int64_t tokens, int64_t dim) {
   const auto position = torch::arange(tokens, torch::kFloat).unsqueeze(1) / tokens;  // (T, 1)
   return position.expand({tokens, dim}).contiguous();                                // (T, C)
 }
 
-PositionEmbeddingConfig sequence_positions(Positions kind, int64_t length, int64_t dim) {
+PositionEmbeddingConfig sequence_positions(PositionalEncoding kind, int64_t length, int64_t dim) {
   return {.kind = kind, .rows = 1, .columns = length, .prefix = 0, .dim = dim};
 }
 
-int64_t relative_reach(Positions kind, int64_t tokens) {
-  return kind == Positions::Relative ? tokens - 1 : 0;
+int64_t max_relative_distance(PositionalEncoding kind, int64_t tokens) {
+  return kind == PositionalEncoding::Relative ? tokens - 1 : 0;
 }
 
 PositionEmbedding::PositionEmbedding(torch::nn::Module& owner, const PositionEmbeddingConfig& c)
@@ -42,29 +42,29 @@ PositionEmbedding::PositionEmbedding(torch::nn::Module& owner, const PositionEmb
     return owner.register_parameter(name, torch::randn(shape) * 0.02);
   };
   switch (c.kind) {
-    case Positions::Learned:
+    case PositionalEncoding::Learned:
       pos_embed_ = learned("pos_embed", {1, T, C});
       break;
-    case Positions::Learned2d:
+    case PositionalEncoding::Learned2d:
       check(C % 2 == 0, "positions: learned_2d needs an even dim, got {}", C);
       if (c.prefix > 0) prefix_embed_ = learned("prefix_embed", {1, c.prefix, C});
       row_embed_ = learned("row_embed", {c.rows, C / 2});
       column_embed_ = learned("column_embed", {c.columns, C / 2});
       break;
-    case Positions::Sinusoidal:
-      pos_embed_ = sinusoidal_table(T, C).unsqueeze(0);
+    case PositionalEncoding::Sinusoidal:
+      pos_embed_ = sinusoidal_encoding(T, C).unsqueeze(0);
       break;
-    case Positions::Linear:
-      pos_embed_ = linear_table(T, C).unsqueeze(0);
+    case PositionalEncoding::Linear:
+      pos_embed_ = linear_encoding(T, C).unsqueeze(0);
       break;
-    case Positions::Relative:
-    case Positions::None:
+    case PositionalEncoding::Relative:
+    case PositionalEncoding::None:
       break;
   }
 }
 
 torch::Tensor PositionEmbedding::table() const {
-  if (config_.kind != Positions::Learned2d) return pos_embed_;
+  if (config_.kind != PositionalEncoding::Learned2d) return pos_embed_;
   const auto R = config_.rows, L = config_.columns, half = config_.dim / 2;
   const auto rows = row_embed_.unsqueeze(1).expand({R, L, half});
   const auto columns = column_embed_.unsqueeze(0).expand({R, L, half});

@@ -7,26 +7,27 @@
 namespace vitrine {
 
 /// `Linear` adds pos / tokens to every channel; `Relative` adds nothing to the tokens, the
-/// attention layers know the distances instead (`AttentionConfig::relative`).
-enum class Positions { Learned, Learned2d, Sinusoidal, Linear, Relative, None };
-const Choices<Positions>& positions_names();
+/// attention layers know the distances instead (`AttentionConfig::max_relative_distance`).
+enum class PositionalEncoding { Learned, Learned2d, Sinusoidal, Linear, Relative, None };
+const Choices<PositionalEncoding>& positional_encoding_names();
 
 /// PE(pos, 2i) = sin(pos / 10000^(2i/dim)), PE(pos, 2i+1) = cos(same): (tokens, dim).
-torch::Tensor sinusoidal_table(int64_t tokens, int64_t dim);
+torch::Tensor sinusoidal_encoding(int64_t tokens, int64_t dim);
 /// PE(pos, i) = pos / tokens: (tokens, dim).
-torch::Tensor linear_table(int64_t tokens, int64_t dim);
+torch::Tensor linear_encoding(int64_t tokens, int64_t dim);
 
 struct PositionEmbeddingConfig {
-  Positions kind = Positions::Learned;
+  PositionalEncoding kind = PositionalEncoding::Learned;
   int64_t rows = 8, columns = 8;  // the grid of patches
   int64_t prefix = 1;             // tokens before the grid (a class token)
   int64_t dim = 64;
 };
 
 /// Positions of a sequence of up to `length` tokens.
-PositionEmbeddingConfig sequence_positions(Positions kind, int64_t length, int64_t dim);
-/// How far apart tokens can be, for `AttentionConfig::relative`; 0 unless `kind` is Relative.
-int64_t relative_reach(Positions kind, int64_t tokens);
+PositionEmbeddingConfig sequence_positions(PositionalEncoding kind, int64_t length, int64_t dim);
+/// How far apart tokens can be, for `AttentionConfig::max_relative_distance`; 0 unless `kind` is
+/// Relative.
+int64_t max_relative_distance(PositionalEncoding kind, int64_t tokens);
 
 /// Adds to each token what says where it stands: (B, T, C) -> (B, T, C), T = prefix + rows *
 /// columns. A sequence (one row, no prefix) may also be shorter. It is no module of its own: what

@@ -1,4 +1,4 @@
-#include "vitrine/infer/adder.h"
+#include "vitrine/infer/addition_predictor.h"
 
 #include <torch/torch.h>
 
@@ -9,7 +9,7 @@
 
 namespace vitrine {
 
-struct AddingNetwork::Loaded {
+struct AdditionPredictor::Loaded {
   std::shared_ptr<Model> model;
   torch::Device device;
 };
@@ -31,33 +31,34 @@ std::optional<NumberPair> parse_pair(std::string_view text) {
   return NumberPair{*a, *b};
 }
 
-AddingNetwork::AddingNetwork(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
-AddingNetwork::AddingNetwork(AddingNetwork&&) noexcept = default;
-AddingNetwork& AddingNetwork::operator=(AddingNetwork&&) noexcept = default;
-AddingNetwork::~AddingNetwork() = default;
+AdditionPredictor::AdditionPredictor(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+AdditionPredictor::AdditionPredictor(AdditionPredictor&&) noexcept = default;
+AdditionPredictor& AdditionPredictor::operator=(AdditionPredictor&&) noexcept = default;
+AdditionPredictor::~AdditionPredictor() = default;
 
-AddingNetwork AddingNetwork::load(const fs::path& run_or_checkpoint, const std::string& device) {
+AdditionPredictor AdditionPredictor::load(const fs::path& run_or_checkpoint,
+                                          const std::string& device) {
   const auto [model, info] = load_checkpoint(run_or_checkpoint);
   check(model->task() == Task::DigitSum, "predict: {} ({}) does not add; {}",
         run_or_checkpoint.string(), info.model.name(),
-        model->image_shape() ? "give it pictures" : "choose a network that does");
+        model->image_shape() ? "give it images" : "choose a network that does");
   auto loaded = std::make_unique<Loaded>(Loaded{model, open_device(device)});
   loaded->model->to(loaded->device);
-  return AddingNetwork(std::move(loaded));
+  return AdditionPredictor(std::move(loaded));
 }
 
-PredictedSum AddingNetwork::add(NumberPair pair) const {
+PredictedSum AdditionPredictor::add(NumberPair pair) const {
   const torch::InferenceMode no_gradients;
   const auto digits =
       torch::tensor({{pair.a / 10, pair.a % 10, pair.b / 10, pair.b % 10}}, torch::kLong);
-  const auto scores = loaded_->model->forward(digits.to(loaded_->device)).cpu();
+  const auto logits = loaded_->model->forward(digits.to(loaded_->device)).cpu();
   double probability = 1;
   int64_t first = 0;
   for (const auto values : kSumDigitValues) {
-    probability *= scores[0].narrow(0, first, values).softmax(0).max().item<double>();
+    probability *= logits[0].narrow(0, first, values).softmax(0).max().item<double>();
     first += values;
   }
-  return {static_cast<int>(sums_of_scores(scores).item<int64_t>()), probability};
+  return {static_cast<int>(decode_sums(logits).item<int64_t>()), probability};
 }
 
 }  // namespace vitrine

@@ -8,11 +8,11 @@
 namespace vitrine {
 
 /// The images of a data set as a recipe splits them.
-struct Parts {
+struct ImageSplits {
   std::shared_ptr<const Dataset> train, validation, test;
 
-  const std::shared_ptr<const Dataset>& get(Part part) const {
-    return part == Part::Train ? train : part == Part::Validation ? validation : test;
+  const std::shared_ptr<const Dataset>& get(Split split) const {
+    return split == Split::Train ? train : split == Split::Validation ? validation : test;
   }
 };
 
@@ -20,9 +20,10 @@ struct Parts {
 /// chosen by `seed` is kept back for it: the same share of every class, unless the data set says
 /// otherwise (`stratified`). A note on stderr names classes too small for that. With
 /// `validation: 0` the test images serve for validation.
-Parts open_parts(const DataConfig& config, uint64_t seed);
+ImageSplits open_image_splits(const DataConfig& config, uint64_t seed);
 
 /// One of the parts; reads no more files than it must.
-std::shared_ptr<const Dataset> open_part(const DataConfig& config, uint64_t seed, Part part);
+std::shared_ptr<const Dataset> open_image_split(const DataConfig& config, uint64_t seed,
+                                                Split split);
 
 }  // namespace vitrine
