@@ -109,17 +109,18 @@ Command lab_command() {
                fmt::format("{}, all, exercise or quiz", fmt::join(labs::labs().names(), ", ")))
             ->required();
         app.add_option("rest", o->rest,
-                       fmt::format("which exercise: {}; behind sentence any texts",
+                       fmt::format("which exercise: {}; after sentence any text",
                                    fmt::join(labs::exercises().names(), ", ")));
         app.add_option("--lang", o->language,
                        fmt::format("language: {}; default from the environment",
                                    fmt::join(lab_texts().languages(), ", ")))
             ->capture_default_str();
-        app.add_option("--out", o->out, "where pages and figures go; default labs/LANGUAGE");
-        app.add_option("--seed", o->seed, "of all random numbers")
+        app.add_option("--out", o->out,
+                       "output folder of pages and figures; default labs/LANGUAGE");
+        app.add_option("--seed", o->seed, "random seed")
             ->check(CLI::NonNegativeNumber)
             ->capture_default_str();
-        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
+        app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "vitrine lab 1 --lang ko\nvitrine lab exercise sentence \"The cat sat on the mat\"\n"
             "vitrine lab quiz\n\nA lab explains itself on stdout as it runs and leaves its "

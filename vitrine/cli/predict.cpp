@@ -76,19 +76,19 @@ int run_predict(const PredictOptions& o, Streams streams) {
 
 Command predict_command() {
   return {
-      "predict", "name what is on images, or add numbers", [](CLI::App& app) {
+      "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
         app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
-        app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or sums such as 57+68")
+        app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or expressions such as 57+68")
             ->required();
         app.add_option("-k,--top-k", o->top_k, "classes per image")->capture_default_str();
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
         app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        app.add_flag("--json", o->json, "one JSON object per image and line");
+        app.add_flag("--json", o->json, "one JSON object per input and line");
         app.footer(
             "A file that cannot be read is reported on stderr (with --json also as an object with "
-            "'error'); the\nother images are still named, and the exit code is 1.");
+            "'error'); the\nother images are still classified, and the exit code is 1.");
         return [o](Streams s) { return run_predict(*o, s); };
       }};
 }
