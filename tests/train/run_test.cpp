@@ -255,7 +255,7 @@ TEST_F(Running, EvalRefusesWhatTheWeightsDecide) {
     const auto refused = test::run_command({"eval", path, override});
     EXPECT_EQ(refused.code, 2) << override;
     EXPECT_TRUE(
-        test::contains(refused.err, "cannot be changed for a trained network; only data.*"));
+        test::contains(refused.err, "cannot be changed for a trained model; only data.*"));
   }
   EXPECT_EQ(test::run_command({"eval", path, "data.batch=8", "seed=4"}).code, 0);
 }

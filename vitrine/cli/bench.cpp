@@ -47,7 +47,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   check_model_fits(choice, /*copies=*/1);
   const auto model = choice.build();
   check(!o.recompute || model->named_children().contains("blocks"),
-        "bench: {} has no blocks to compute again; leave out --recompute", o.model);
+        "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;
   const ThroughputOptions options{o.batch, o.seconds, o.device};
   const double peak = measure_sgemm_peak(o.device);
@@ -98,10 +98,8 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
                    std::shared_ptr<BenchOptions> o) {
   auto* sub = app.add_subcommand(name, help);
   sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
-  sub->add_option("--batch", o->batch, "images per step")
-      ->capture_default_str()
-      ->check(at_least(1));
-  sub->add_option("--image", o->image, "side of the image; 0 = the model's own")
+  sub->add_option("--batch", o->batch, "batch size")->capture_default_str()->check(at_least(1));
+  sub->add_option("--image", o->image, "side of the input image; 0 = the model's own")
       ->capture_default_str()
       ->check(at_least(0));
   sub->add_option("--seconds", o->seconds, "how long to measure")
@@ -117,12 +115,13 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
 }  // namespace
 
 Command bench_command() {
-  return {"bench", "speed of training or inference, beside the machine's limit", [](CLI::App& app) {
+  return {"bench", "measure the speed of training or inference against the machine's limit",
+          [](CLI::App& app) {
             auto o = std::make_shared<BenchOptions>();
             app.require_subcommand(1);
             add_kind(app, "train", "forward, backward and AdamW on random data", o)
                 .add_flag("--recompute", o->recompute,
-                          "keep only the blocks' inputs: less memory, more time");
+                          "gradient checkpointing: less memory, more time");
             add_kind(app, "infer", "forward on random data", o);
             return [o, &app](Streams s) { return run_bench(*o, app.got_subcommand("train"), s); };
           }};

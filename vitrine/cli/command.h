@@ -10,10 +10,10 @@
 
 namespace vitrine::cli {
 
-/// Where a command's results and talk go; tests give it their own streams.
+/// Where a command's results and log messages go; tests give it their own streams.
 struct Streams {
   std::ostream& out = std::cout;  // results: text or, with --json, JSON
-  std::ostream& err = std::cerr;  // talk
+  std::ostream& err = std::cerr;  // log messages
 };
 
 /// One row of the table of commands. `bind` declares the options on the sub-command's `app` and

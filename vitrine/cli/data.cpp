@@ -35,9 +35,9 @@ struct DataOptions {
 
 void bind_common(CLI::App& app, DataOptions& o) {
   app.add_option("name", o.name, "the data set (`vitrine data list`)")->required();
-  app.add_option("--root", o.root, "where data sets lie (default: $VITRINE_DATA, else data)");
+  app.add_option("--root", o.root, "data directory (default: $VITRINE_DATA, else data)");
   app.add_option("settings", o.settings,
-                 "key=value of the data set (path=FOLDER), validation=SHARE and limit=COUNT");
+                 "key=value of the data set (path=FOLDER), validation=FRACTION and limit=COUNT");
 }
 
 /// What the settings of these commands are about: the data set's own, and how it is split.
@@ -46,7 +46,7 @@ struct SplitSettings {
 
   void visit(Fields& f) {
     config.dataset.visit_settings(f);
-    f("validation", config.validation, "share of the training images kept for validation");
+    f("validation", config.validation, "fraction of the training images held out for validation");
     f("limit", config.limit, "use only this many training images; 0 = all");
   }
 };
@@ -103,7 +103,7 @@ std::vector<int64_t> count_classes(const Dataset& data) {
   return counts;
 }
 
-/// What only a look at every image can tell.
+/// What takes a pass over all images.
 struct Measured {
   int64_t channels = 0, narrowest = 0, widest = 0, lowest = 0, highest = 0;
   std::vector<double> mean, std;  // per channel, of values from 0 to 1
@@ -279,16 +279,16 @@ Command data_command() {
           sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
           return sub;
         };
-        add("list", "every data set that can be named", run_list);
-        auto* fetch = add("fetch", "bring a data set's files here and verify them", run_fetch);
+        add("list", "list all data sets", run_list);
+        auto* fetch = add("fetch", "download a data set's files and verify them", run_fetch);
         bind_common(*fetch, *o);
         fetch->add_option("--from", o->from, "an archive or folder instead of the network");
         auto* info = add("info", "splits, images per class, sizes, mean and std", run_info);
         bind_common(*info, *o);
-        auto* show = add("show", "write a sheet of labelled images", run_show);
+        auto* show = add("show", "write a grid of labelled images", run_show);
         bind_common(*show, *o);
         show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        show->add_option("-n,--count", o->count, "images")
+        show->add_option("-n,--count", o->count, "number of images")
             ->capture_default_str()
             ->check(between(1, 1000));
         show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
@@ -296,12 +296,12 @@ Command data_command() {
         bind_common(*export_, *o);
         export_->add_option("--split", o->split, "train, validation or test")
             ->capture_default_str();
-        export_->add_option("-n,--count", o->count, "images")
+        export_->add_option("-n,--count", o->count, "number of images")
             ->capture_default_str()
             ->check(at_least(1));
         export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")->required();
         for (auto* sub : {info, show, export_})
-          sub->add_option("--seed", o->seed, "decides the split and the choice")
+          sub->add_option("--seed", o->seed, "seed of the split and of the choice")
               ->capture_default_str();
         return [body](Streams s) { return (*body)(s); };
       }};

@@ -32,7 +32,7 @@ struct EvalOptions {
 void check_override(const std::string& assignment) {
   const auto key = assignment.substr(0, assignment.find('='));
   check_usage(key == "seed" || key.starts_with("data."),
-              "eval: {} cannot be changed for a trained network; only data.* and seed can", key);
+              "eval: {} cannot be changed for a trained model; only data.* and seed can", key);
 }
 
 /// The recipe that the checkpoint was trained with, with what the user wants otherwise.
@@ -63,10 +63,10 @@ Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Split split
 Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
   auto splits = task == Task::Classes ? open_images(recipe, info, split)
                                       : open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
-  check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
+  check(splits.task == task, "eval: the model's task is not that of data set '{}'",
         recipe.data.dataset.name());
   check(splits.classes == info.classes,
-        "eval: the {} of {} are not those that the network was trained with",
+        "eval: the {} of {} are not those that the model was trained with",
         task == Task::Classes ? "classes" : "words", recipe.data.dataset.name());
   return splits;
 }
@@ -125,8 +125,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
 }  // namespace
 
 Command eval_command() {
-  return {"eval", "metrics and a report of a trained network on a split of its data",
-          [](CLI::App& app) {
+  return {"eval", "evaluate a trained model on a split of its data", [](CLI::App& app) {
             const auto o = std::make_shared<EvalOptions>();
             app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
                 ->required();

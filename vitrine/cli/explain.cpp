@@ -47,7 +47,7 @@ int run_explain(const ExplainOptions& o, Streams streams) {
 }  // namespace
 
 Command explain_command() {
-  return {"explain", "show what a network looks at in an image", [](CLI::App& app) {
+  return {"explain", "show which parts of an image a model attends to", [](CLI::App& app) {
             const auto o = std::make_shared<ExplainOptions>();
             app.add_option("-m,--model", o->model,
                            "a run folder (its best checkpoint) or a checkpoint")

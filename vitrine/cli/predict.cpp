@@ -87,18 +87,18 @@ int run_predict(const PredictOptions& o, Streams streams) {
 
 Command predict_command() {
   return {
-      "predict", "name what is on images, or add numbers", [](CLI::App& app) {
+      "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
         app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
-        app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or sums such as 57+68")
+        app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or expressions such as 57+68")
             ->required();
         app.add_option("-k,--top-k", o->top_k, "classes per image")
             ->capture_default_str()
             ->check(at_least(1));
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
         add_threads(app, o->threads);
-        app.add_flag("--json", o->json, "one JSON object per image and line");
+        app.add_flag("--json", o->json, "one JSON object per input and line");
         app.footer(
             "An input that cannot be answered is reported on stderr (with --json also as an object "
             "with 'error');\nthe others are still answered, and the exit code is 1.");

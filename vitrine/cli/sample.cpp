@@ -65,7 +65,7 @@ Command sample_command() {
         const auto o = std::make_shared<SampleCommandOptions>();
         app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
-        app.add_option("-n,--count", o->generate.count, "how many")
+        app.add_option("-n,--count", o->generate.count, "number of samples")
             ->capture_default_str()
             ->check(at_least(1));
         app.add_option("--temperature", o->generate.temperature,
@@ -82,7 +82,7 @@ Command sample_command() {
         app.add_option("--keep", o->generate.keep, "the fraction of its rows that is kept")
             ->capture_default_str()
             ->check(between(0, 1));
-        app.add_option("--text", o->generate.text, "how texts or sentences begin");
+        app.add_option("--text", o->generate.text, "prompt: how texts or sentences begin");
         app.add_option("-o,--out", o->out, "the grid of images, PNG or SVG")->capture_default_str();
         add_threads(app, o->threads);
         return [o](Streams s) { return run_sample(*o, s); };

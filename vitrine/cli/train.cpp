@@ -51,7 +51,7 @@ void check_same_recipe(const TrainOptions& o) {
   };
   const auto stored = read_recipe(RunFolder::open(o.resume).recipe().string(), {});
   check(resolved_text(read_recipe(o.recipe, o.overrides)) == resolved_text(stored),
-        "train: {} is not the recipe of {}; leave it out to go on with the run's own", o.recipe,
+        "train: {} is not the recipe of {}; leave it out to resume with the run's own", o.recipe,
         o.resume);
 }
 
@@ -67,7 +67,7 @@ int run_train(const TrainOptions& o, Streams s) {
   const auto outcome = resume ? resume_run(o.resume, options)
                               : run_recipe(read_recipe(o.recipe, o.overrides), options);
   if (outcome.stop_reason == StopReason::Interrupted) {
-    s.err << "interrupted; go on with: vitrine train --resume " << outcome.folder.string() << '\n';
+    s.err << "interrupted; resume with: vitrine train --resume " << outcome.folder.string() << '\n';
     return 1;
   }
   s.out << outcome.folder.string() << '\n';
@@ -77,18 +77,17 @@ int run_train(const TrainOptions& o, Streams s) {
 }  // namespace
 
 Command train_command() {
-  return {
-      "train", "train a model as a recipe says", [](CLI::App& app) {
-        auto o = std::make_shared<TrainOptions>();
-        app.add_option("recipe", o->recipe, "recipe file (YAML)");
-        app.add_option("overrides", o->overrides, "key.path=value, such as train.epochs=3");
-        app.add_option("--resume", o->resume, "go on with this run folder");
-        app.add_option("--out", o->out, "where run folders are made")->capture_default_str();
-        app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
-        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        add_threads(app, o->threads);
-        return [o](Streams s) { return run_train(*o, s); };
-      }};
+  return {"train", "train a model from a recipe", [](CLI::App& app) {
+            auto o = std::make_shared<TrainOptions>();
+            app.add_option("recipe", o->recipe, "recipe file (YAML)");
+            app.add_option("overrides", o->overrides, "key.path=value, such as train.epochs=3");
+            app.add_option("--resume", o->resume, "resume the run in this folder");
+            app.add_option("--out", o->out, "parent of the run folders")->capture_default_str();
+            app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
+            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_threads(app, o->threads);
+            return [o](Streams s) { return run_train(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

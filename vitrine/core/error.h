@@ -10,7 +10,7 @@
 
 namespace vitrine {
 
-/// Something a user can cause and mend: "who: what was wrong, with the value; the remedy".
+/// Something a user can cause and fix: "who: what was wrong, with the value; the remedy".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -63,12 +63,12 @@ std::string Progress::text(bool last) const {
   const double elapsed = seconds();
   const auto here = done_ - started_at_;
   const double rate = elapsed > 0 ? static_cast<double>(here) / elapsed : 0;
-  const double share =
+  const double fraction =
       total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
-  std::string line = fmt::format("{} {:3.0f}%", label_, std::floor(100 * share));
+  std::string line = fmt::format("{} {:3.0f}%", label_, std::floor(100 * fraction));
   if (terminal_) {
     constexpr int kWidth = 20;
-    const int filled = static_cast<int>(share * kWidth);
+    const int filled = static_cast<int>(fraction * kWidth);
     line += fmt::format(" [{:#<{}}{:.<{}}]", "", filled, "", kWidth - filled);
   }
   line += fmt::format(" {}/{} {}", done_, total_, unit_);

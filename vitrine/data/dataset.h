@@ -33,11 +33,11 @@ class Dataset {
   }
 };
 
-/// The parts a data set may come in.
+/// The splits of a data set.
 enum class Split { Train, Validation, Test };
 
 std::string split_name(Split split);
-/// The part called "train", "validation" or "test".
+/// The split called "train", "validation" or "test".
 Split split_of_name(const std::string& name);
 
 /// Images of one size held in memory.

@@ -77,7 +77,7 @@ class ImageFolder : public Dataset {
   std::vector<int64_t> labels_;
 };
 
-/// A part of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
+/// A split of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
 std::unique_ptr<Dataset> open_split(const fs::path& folder, Split split) {
   const auto train = folder / "train";
   const auto classes = class_names(train);

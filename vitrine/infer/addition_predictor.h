@@ -26,7 +26,7 @@ struct PredictedSum {
   double probability = 0;
 };
 
-/// A trained network that adds.
+/// A trained addition model.
 class AdditionPredictor {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.

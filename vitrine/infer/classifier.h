@@ -16,7 +16,7 @@ struct Prediction {
   double probability = 0;
 };
 
-/// A trained network that names what is on an image. May be used from several threads at once.
+/// A trained image classifier. May be used from several threads at once.
 class Classifier {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.

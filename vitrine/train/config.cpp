@@ -8,10 +8,11 @@ void TrainConfig::visit(Fields& f) {
   f("epochs", epochs, "passes over the training data");
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
-  f("label_smoothing", label_smoothing, "share of the target spread over all classes");
-  f("clip", clip, "largest norm of the gradient; 0 = no clipping");
-  f("accumulate", accumulate, "batches whose gradients are added up for one step");
-  f("ema", ema, "decay of a moving average of the weights, used for evaluation; 0 = none");
+  f("label_smoothing", label_smoothing, "fraction of the target spread over all classes");
+  f("clip", clip, "gradient norm for clipping; 0 = no clipping");
+  f("accumulate", accumulate, "gradient accumulation steps");
+  f("ema", ema,
+    "decay of an exponential moving average of the weights, used for evaluation; 0 = none");
   f("recompute", recompute, "gradient checkpointing: less memory, about a third more time");
   f("precision", precision,
     Choices<Precision>{{"fp32", Precision::Float32}, {"bf16", Precision::BFloat16}},
@@ -52,7 +53,7 @@ void Recipe::visit(Fields& f) {
   f("seed", seed, "decides all randomness");
   f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
-  f.group("train", train, "how it learns");
+  f.group("train", train, "training settings");
 }
 
 void Recipe::validate() const {

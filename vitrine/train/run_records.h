@@ -9,7 +9,7 @@
 
 namespace vitrine {
 
-/// What people look at in a run folder while the run goes on: the TensorBoard event file and the
+/// What people look at in a run folder while the run continues: the TensorBoard event file and the
 /// curves. Both come from metrics.jsonl, so a resumed run's show no seam.
 class RunRecords {
  public:

@@ -57,9 +57,10 @@ RunPosition position_of(const std::map<std::string, std::string>& metadata, cons
 }
 
 void check_exists(const RunFolder& folder) {
-  check(fs::exists(folder.resume()),
-        "resume: {} does not exist; the run was stopped before its first checkpoint, start it anew",
-        folder.resume().string());
+  check(
+      fs::exists(folder.resume()),
+      "resume: {} does not exist; the run was stopped before its first checkpoint, start it again",
+      folder.resume().string());
 }
 
 }  // namespace

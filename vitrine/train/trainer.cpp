@@ -174,8 +174,8 @@ class Training {
     return examples;
   }
 
-  /// `share`: the batch's part of the optimizer step.
-  void learn_from(const Batch& batch, double share) {
+  /// `weight`: the batch's fraction of the optimizer step.
+  void learn_from(const Batch& batch, double weight) {
     const Batch there{batch.inputs.to(device_), batch.targets.to(device_)};
     LossAndOutput answer;
     {
@@ -184,7 +184,7 @@ class Training {
     }
     loss_ = answer.loss.item<double>();
     check_finite(loss_, "the loss");
-    (answer.loss * share).backward();
+    (answer.loss * weight).backward();
     const torch::NoGradGuard no_grad;
     position_.running.add(loss_, objective_.batch_metrics(answer.output, there.targets),
                           objective_.target_count(there.targets));
