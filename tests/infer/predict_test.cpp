@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <torch/torch.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.h"
@@ -108,10 +110,68 @@ TEST_F(PredictCommand, RefusesFoldersAndTablesThatCannotBe) {
                "is a folder"));
 }
 
+TEST_F(PredictCommand, GoesOnBehindPathsThatCannotBeFollowed) {
+  const auto loop = (folder_ / "loop.png").string(), long_name = std::string(5000, 'x');
+  fs::create_symlink(loop, loop);
+  const auto result = run_command({"predict", "--model", model_, loop, long_name, good_});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.err, "loop.png: Too many levels of symbolic links"));
+  EXPECT_TRUE(contains(result.err, "File name too long"));
+  EXPECT_TRUE(contains(result.out, good_ + "\n  "));
+}
+
+TEST_F(PredictCommand, RefusesWeightsThatAreNotFinite) {
+  const auto loaded = load_checkpoint(model_);
+  {
+    const torch::NoGradGuard no_grad;
+    loaded.model->parameters().front().fill_(std::nan(""));
+  }
+  save_checkpoint(model_, *loaded.model, loaded.info);
+  const auto result = run_command({"predict", "--model", model_, good_});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(contains(result.err, "the network's logits are not finite"));
+}
+
+TEST_F(PredictCommand, AnswersGoodSumsAndRefusesTheOthers) {
+  const CheckpointInfo info{.model = ModelChoice("addition_cnn")};
+  const auto model = info.model.build();
+  save_checkpoint(model_, *model, info);
+  const auto result =
+      run_command({"predict", "57+68", "100+1", good_, "1+2", "-m", model_, "--json"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.out, "{\"input\":\"57+68\",\"sum\":"));
+  EXPECT_TRUE(contains(result.out, "{\"input\":\"1+2\",\"sum\":"));
+  EXPECT_TRUE(contains(result.out, "{\"input\":\"100+1\",\"error\":"));
+  for (const auto& bad : {std::string("100+1"), good_})
+    EXPECT_TRUE(contains(result.err, "'" + bad + "' is not a sum of two numbers from 0 to 99"));
+  {
+    const torch::NoGradGuard no_grad;
+    model->parameters().front().fill_(std::nan(""));
+  }
+  save_checkpoint(model_, *model, info);
+  EXPECT_TRUE(contains(run_command({"predict", "1+2", "-m", model_}).err, "are not finite"));
+}
+
+TEST_F(PredictCommand, SaysWhatAResumeStateIsAndWhichFileToUse) {
+  const auto state = (folder_ / "resume.safetensors").string();
+  save_safetensors(state, {.tensors = {}, .metadata = {{"position", "{}"}}});
+  for (const auto& command : {std::vector<std::string>{"predict", "-m", state, good_},
+                              {"eval", state},
+                              {"summary", state}}) {
+    const auto result = run_command(command);
+    EXPECT_EQ(result.code, 1);
+    EXPECT_TRUE(contains(result.err, "is the resume state of a run"));
+    EXPECT_TRUE(contains(result.err, (folder_ / "best.safetensors").string()));
+  }
+}
+
 TEST_F(PredictCommand, RefusesMisuse) {
   EXPECT_EQ(run_command({"predict", good_}).code, 2);
   EXPECT_EQ(run_command({"predict", "--model", model_}).code, 2);
-  EXPECT_EQ(run_command({"predict", "--model", model_, good_, "--top-k", "0"}).code, 1);
+  EXPECT_EQ(run_command({"predict", "--model", model_, good_, "--top-k", "0"}).code, 2);
+  EXPECT_TRUE(contains(run_command({"predict", "-m", model_, good_, "-k", "-1"}).err,
+                       "-1 is out of range (1 or more)"));
   EXPECT_TRUE(contains(run_command({"predict", "--model", bad_, good_}).err, "bad.png"));
 }
 

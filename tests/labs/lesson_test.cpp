@@ -6,6 +6,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/translations.h"
 
 namespace vitrine::labs {
 namespace {
@@ -18,15 +19,20 @@ plot::Figure small_figure() {
 
 }  // namespace
 
+TEST(LabTexts, AreTheSameInEveryLanguage) {
+  test::expect_same_in_every_language(lab_texts());
+  EXPECT_EQ(lab_texts().languages(), (std::vector<std::string>{"en", "ko"}));
+}
+
 TEST(Lesson, SaysEachBlockAtOnceAndOnItsPage) {
   const test::TemporaryFolder folder;
-  const Translations words("ko");
+  const Translations texts(lab_texts(), "ko");
   std::ostringstream terminal;
-  Lesson lesson(words, "frame", folder / "labs/ko", terminal);
-  const auto title = words.at("frame.title");
+  Lesson lesson(texts, "frame", folder / "labs/ko", terminal);
+  const auto title = texts.at("frame.title");
   EXPECT_TRUE(terminal.str().starts_with(title + "\n===="));
   lesson.section("index.labs");
-  EXPECT_TRUE(test::contains(terminal.str(), words.at("frame.index.labs") + "\n----\n"));
+  EXPECT_TRUE(test::contains(terminal.str(), texts.at("frame.index.labs") + "\n----\n"));
   lesson.say("quiz.number", fmt::arg("number", 3), fmt::arg("total", 7));
   EXPECT_TRUE(test::contains(terminal.str(), "문제 3 / 7\n"));
   lesson.formula("a < b\nc = d");
@@ -42,9 +48,9 @@ TEST(Lesson, SaysEachBlockAtOnceAndOnItsPage) {
 
 TEST(Lesson, WritesItsFiguresAndSaysWhereTheyAre) {
   const test::TemporaryFolder folder;
-  const Translations words("en");
+  const Translations texts(lab_texts(), "en");
   std::ostringstream terminal;
-  Lesson lesson(words, "frame", folder.path(), terminal);
+  Lesson lesson(texts, "frame", folder.path(), terminal);
   lesson.figure("01_dots", small_figure(), "three dots");
   EXPECT_TRUE(fs::exists(folder / "01_dots.png"));
   EXPECT_TRUE(fs::exists(folder / "01_dots.svg"));
@@ -58,9 +64,9 @@ TEST(Lesson, WritesItsFiguresAndSaysWhereTheyAre) {
 
 TEST(Lesson, NothingIsLeftOfOneThatFails) {
   const test::TemporaryFolder folder;
-  const Translations words("en");
+  const Translations texts(lab_texts(), "en");
   std::ostringstream terminal;
-  Lesson lesson(words, "frame", folder.path(), terminal);
+  Lesson lesson(texts, "frame", folder.path(), terminal);
   EXPECT_THROW(lesson.say("no_such_text"), Error);
   EXPECT_THROW(lesson.table({.header = {"one"}, .rows = {{"1", "2"}}}), Error);
   EXPECT_TRUE(fs::is_empty(folder.path()));

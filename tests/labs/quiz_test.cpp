@@ -15,9 +15,9 @@ std::string line_of(int64_t number) { return std::to_string(number) + "\n"; }
 int64_t wrong_answer(const Question& q) { return q.answer == 1 ? 2 : 1; }
 
 /// What a learner types who knows everything.
-std::string right_answers(const Translations& words) {
+std::string right_answers(const Translations& texts) {
   std::string typed;
-  for (const auto& q : quiz_questions(words)) typed += line_of(q.answer);
+  for (const auto& q : quiz_questions(texts)) typed += line_of(q.answer);
   return typed;
 }
 
@@ -26,23 +26,23 @@ struct Held {
   std::string text;
 };
 
-Held hold(const Translations& words, const std::string& typed) {
+Held hold(const Translations& texts, const std::string& typed) {
   std::istringstream in(typed);
   std::ostringstream out;
-  const auto score = run_quiz(words, in, out);
+  const auto score = run_quiz(texts, in, out);
   return {score, out.str()};
 }
 
 }  // namespace
 
 TEST(Quiz, EveryQuestionHasAnAnswerAndALabInEveryLanguage) {
-  const auto english = quiz_questions(Translations("en"));
+  const auto english = quiz_questions(Translations(lab_texts(), "en"));
   EXPECT_GE(english.size(), 12u);
   std::set<std::string> asked;
   for (const auto& q : english) asked.insert(q.lab);
   EXPECT_EQ(asked.size(), labs().names().size());
-  for (const auto& language : Translations::languages()) {
-    const auto questions = quiz_questions(Translations(language));
+  for (const auto& language : lab_texts().languages()) {
+    const auto questions = quiz_questions(Translations(lab_texts(), language));
     ASSERT_EQ(questions.size(), english.size());
     for (size_t i = 0; i < questions.size(); ++i) {
       EXPECT_TRUE(labs().has(questions[i].lab)) << language << " " << i;
@@ -54,10 +54,10 @@ TEST(Quiz, EveryQuestionHasAnAnswerAndALabInEveryLanguage) {
 }
 
 TEST(Quiz, ALearnerWhoKnowsAllIsTold) {
-  for (const auto& language : Translations::languages()) {
-    const Translations words(language);
-    const auto held = hold(words, right_answers(words));
-    const auto total = std::ssize(quiz_questions(words));
+  for (const auto& language : lab_texts().languages()) {
+    const Translations texts(lab_texts(), language);
+    const auto held = hold(texts, right_answers(texts));
+    const auto total = std::ssize(quiz_questions(texts));
     EXPECT_EQ(held.score.answered, total);
     EXPECT_EQ(held.score.right, total);
     EXPECT_EQ(held.score.with_hint, 0);
@@ -68,10 +68,10 @@ TEST(Quiz, ALearnerWhoKnowsAllIsTold) {
 }
 
 TEST(Quiz, AWrongAnswerGivesAHintASecondTryAndTheLab) {
-  const Translations words("en");
-  const auto questions = quiz_questions(words);
+  const Translations texts(lab_texts(), "en");
+  const auto questions = quiz_questions(texts);
   const auto& first = questions.front();
-  const auto held = hold(words, line_of(wrong_answer(first)) + right_answers(words));
+  const auto held = hold(texts, line_of(wrong_answer(first)) + right_answers(texts));
   EXPECT_EQ(held.score.answered, std::ssize(questions));
   EXPECT_EQ(held.score.right, std::ssize(questions) - 1);
   EXPECT_EQ(held.score.with_hint, 1);
@@ -83,35 +83,35 @@ TEST(Quiz, AWrongAnswerGivesAHintASecondTryAndTheLab) {
 }
 
 TEST(Quiz, TwoWrongAnswersGiveTheRightOne) {
-  const Translations words("en");
-  const auto first = quiz_questions(words).front();
+  const Translations texts(lab_texts(), "en");
+  const auto first = quiz_questions(texts).front();
   const auto wrong = line_of(wrong_answer(first));
-  const auto held = hold(words, wrong + wrong);
+  const auto held = hold(texts, wrong + wrong);
   EXPECT_EQ(held.score.answered, 1);
   EXPECT_EQ(held.score.right + held.score.with_hint, 0);
   EXPECT_TRUE(test::contains(held.text, fmt::format("The right answer is {}: ", first.answer)));
 }
 
 TEST(Quiz, WhatIsNoChoiceIsAskedAgain) {
-  const Translations words("en");
+  const Translations texts(lab_texts(), "en");
   for (const std::string nonsense : {"", "0", "5", "-1", "two", "2x", "99999999999999999999"}) {
-    const auto held = hold(words, nonsense + "\n" + right_answers(words));
-    EXPECT_EQ(held.score.right, std::ssize(quiz_questions(words))) << nonsense;
+    const auto held = hold(texts, nonsense + "\n" + right_answers(texts));
+    EXPECT_EQ(held.score.right, std::ssize(quiz_questions(texts))) << nonsense;
     EXPECT_TRUE(test::contains(held.text, "Please type a number from 1 to 4")) << nonsense;
   }
-  EXPECT_EQ(hold(words, " 2 \r\n").score.answered, 1);
+  EXPECT_EQ(hold(texts, " 2 \r\n").score.answered, 1);
 }
 
 TEST(Quiz, EndsPolitelyWithTheInput) {
-  for (const auto& language : Translations::languages()) {
-    const Translations words(language);
-    const auto questions = quiz_questions(words);
-    EXPECT_EQ(hold(words, "").score.answered, 0);
+  for (const auto& language : lab_texts().languages()) {
+    const Translations texts(lab_texts(), language);
+    const auto questions = quiz_questions(texts);
+    EXPECT_EQ(hold(texts, "").score.answered, 0);
     const auto held =
-        hold(words, line_of(questions[0].answer) + line_of(wrong_answer(questions[1])));
+        hold(texts, line_of(questions[0].answer) + line_of(wrong_answer(questions[1])));
     EXPECT_EQ(held.score.answered, 1);
     EXPECT_EQ(held.score.right, 1);
-    EXPECT_TRUE(test::contains(held.text, words.at("frame.quiz.ended")));
+    EXPECT_TRUE(test::contains(held.text, texts.at("frame.quiz.ended")));
   }
 }
 

@@ -166,7 +166,7 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                run({"data.dataset=addition", "data.augment={}"});
                              }),
-                             "does not answer what data set 'addition' asks"));
+                             "does not fit the task of data set 'addition'"));
 }
 
 TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
@@ -254,7 +254,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
   EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
-                             "does not take images; choose a network that names images"));
+                             "does not take images; choose an image classifier"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "1+2"}).err,
                              "does not add; choose a network that does"));
 }
@@ -296,7 +296,7 @@ TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
       "the model knows 50 tokens, the data has 419; set model.vocabulary=419"));
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: wave_rnn}, data: {dataset: sentences}}"),
-      "wave_rnn does not answer what data set 'sentences' asks; choose word_transformer"));
+      "wave_rnn does not fit the task of data set 'sentences'; choose word_transformer"));
 }
 
 TEST_F(Training, RefusesTokensThatAreNotThoseOfTheModel) {

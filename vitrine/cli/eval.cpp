@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
@@ -22,6 +23,7 @@ struct EvalOptions {
   std::string model;
   std::vector<std::string> overrides;
   std::string split = "test";
+  int64_t limit = 0;
   std::string device = "cpu";
   int64_t threads = 0;
   int64_t mistakes = 0;
@@ -31,20 +33,19 @@ struct EvalOptions {
 /// Only the data can differ from training: the weights are those of the checkpoint's model.
 void check_override(const std::string& assignment) {
   const auto key = assignment.substr(0, assignment.find('='));
-  check(key == "seed" || key.starts_with("data."),
-        "eval: {} cannot be changed for a trained network; only data.* and seed can", key);
+  check_usage(key == "seed" || key.starts_with("data."),
+              "eval: {} cannot be changed for a trained model; only data.* and seed can", key);
 }
 
 /// The recipe that the checkpoint was trained with, with what the user wants otherwise.
 Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
   check(!info.recipe.empty(), "eval: {} does not say which data it was trained with", o.model);
   auto settings = Settings::from_text(info.recipe, o.model + " (recipe)");
-  for (const auto& assignment : o.overrides) {
-    check_override(assignment);
-    settings.override_with(assignment);
-  }
+  for (const auto& assignment : o.overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
+  for (const auto& assignment : o.overrides) check_override(assignment);
+  as_usage([&] { recipe.data.validate(); });
   recipe.data = resolved(recipe.data);
   return recipe;
 }
@@ -71,10 +72,10 @@ EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task
                   ? open_images(recipe, info, split)
                   : EvalData{open_data(recipe.data, static_cast<uint64_t>(recipe.seed))};
   const auto& splits = data.splits;
-  check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
+  check(splits.task == task, "eval: the model's task is not that of data set '{}'",
         recipe.data.dataset.name());
   check(splits.classes == info.classes,
-        "eval: the {} of {} are not those that the network was trained with",
+        "eval: the {} of {} are not those that the model was trained with",
         task == Task::Classes ? "classes" : "words", recipe.data.dataset.name());
   return data;
 }
@@ -87,7 +88,9 @@ fs::path folder_of_model(const fs::path& model) {
 /// The sheet of the worst mistakes; null if none is wanted.
 std::unique_ptr<MistakesReport> mistakes_report(const EvalOptions& o, const EvalData& data) {
   if (o.mistakes == 0) return nullptr;
-  check(data.images != nullptr, "eval: --mistakes needs a network that classifies images");
+  check(data.images != nullptr, "eval: --mistakes needs a model that classifies images");
+  check_usage(o.limit == 0, "eval: --mistakes looks at the whole split; leave out --limit {}",
+              o.limit);
   return std::make_unique<MistakesReport>(
       data.images, o.mistakes, "mistakes_" + o.split,
       fmt::format("Mistakes on the {} set with the highest loss: true class → predicted class",
@@ -106,8 +109,6 @@ std::string table_of(const Metrics& values, const std::vector<Metric>& metrics) 
 }
 
 int run_eval(const EvalOptions& o, Streams streams) {
-  check(o.mistakes >= 0 && o.mistakes <= 1000, "eval: --mistakes {} is not between 0 and 1000",
-        o.mistakes);
   set_up_runtime(o.threads);
   const auto split = split_of_name(o.split);
   const auto device = open_device(o.device);
@@ -127,7 +128,9 @@ int run_eval(const EvalOptions& o, Streams streams) {
                                     .workers = recipe.data.workers,
                                     .device = device,
                                     .label = o.split,
+                                    .max_examples = o.limit,
                                     .reports = reports});
+  const bool sampled = evaluation.examples < batches.size();
   if (mistakes) {
     mistakes->save(folder_of_model(o.model));
     streams.err << fmt::format("eval: {}\n",
@@ -140,14 +143,18 @@ int run_eval(const EvalOptions& o, Streams streams) {
                          {"dataset", recipe.data.dataset.name()},
                          {"split", split_name(split)},
                          {"examples", evaluation.examples}};
+    if (sampled) json["examples_of_split"] = batches.size();
     json.update(metrics_json(evaluation.metrics));
     for (const auto* shown : reports) json.update(shown->json());
     streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return 0;
   }
-  streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, evaluation.examples,
-                             split_name(split), recipe.data.dataset.name(),
-                             table_of(evaluation.metrics, objective->metrics()));
+  streams.out << fmt::format(
+      "{} on {}{} {} examples of {}{}\n{}", o.model, evaluation.examples,
+      sampled ? fmt::format(" of {}", batches.size()) : "", split_name(split),
+      recipe.data.dataset.name(),
+      sampled ? fmt::format("; an estimate from {} chosen at random", evaluation.examples) : "",
+      table_of(evaluation.metrics, objective->metrics()));
   for (const auto* shown : reports) streams.out << '\n' << shown->text();
   return 0;
 }
@@ -155,23 +162,27 @@ int run_eval(const EvalOptions& o, Streams streams) {
 }  // namespace
 
 Command eval_command() {
-  return {
-      "eval", "metrics and a report of a trained network on a split of its data",
-      [](CLI::App& app) {
-        const auto o = std::make_shared<EvalOptions>();
-        app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
-            ->required();
-        app.add_option("overrides", o->overrides,
-                       "data.key=value or seed=value in place of the run's, such as data.root=DIR");
-        app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        app.add_option("--mistakes", o->mistakes,
-                       "also a sheet of this many of the worst mistakes: MODEL's folder/"
-                       "mistakes_SPLIT.png");
-        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        app.add_flag("--json", o->json, "one JSON object");
-        return [o](Streams s) { return run_eval(*o, s); };
-      }};
+  return {"eval", "evaluate a trained model on a split of its data", [](CLI::App& app) {
+            const auto o = std::make_shared<EvalOptions>();
+            app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+                ->required();
+            app.add_option(
+                "overrides", o->overrides,
+                "data.key=value or seed=value in place of the run's, such as data.root=DIR");
+            app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+            app.add_option("--limit", o->limit,
+                           "estimate from this many examples, chosen at random; 0 = all")
+                ->capture_default_str()
+                ->check(at_least(0));
+            app.add_option("--mistakes", o->mistakes,
+                           "also an image of this many of the worst mistakes: MODEL's folder/"
+                           "mistakes_SPLIT.png")
+                ->check(between(0, 1000));
+            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_threads(app, o->threads);
+            app.add_flag("--json", o->json, "one JSON object");
+            return [o](Streams s) { return run_eval(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

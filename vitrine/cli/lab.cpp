@@ -5,7 +5,6 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
-#include "vitrine/labs/index.h"
 #include "vitrine/labs/quiz.h"
 #include "vitrine/ops/runtime.h"
 
@@ -18,7 +17,7 @@ using labs::Translations;
 struct LabCommandOptions {
   std::string what;
   std::vector<std::string> rest;
-  std::string language = Translations::default_language();
+  std::string language = lab_texts().default_language();
   std::string out;
   int64_t seed = 1;
   bool smoke = false;
@@ -27,12 +26,12 @@ struct LabCommandOptions {
 };
 
 const Lab& asked_exercise(const LabCommandOptions& o) {
-  check(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
-        fmt::join(labs::exercises().names(), ", "));
+  check_usage(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
+              fmt::join(labs::exercises().names(), ", "));
   const auto& exercise = labs::exercises().get(o.rest.front());
-  check(o.rest.size() == 1 || o.rest.front() == "sentence",
-        "lab exercise {}: takes no text, but '{}' was given; only sentence does", o.rest.front(),
-        o.rest.back());
+  check_usage(o.rest.size() == 1 || o.rest.front() == "sentence",
+              "lab exercise {}: takes no text, but '{}' was given; only sentence does",
+              o.rest.front(), o.rest.back());
   return exercise;
 }
 
@@ -46,27 +45,36 @@ std::vector<Lab> asked_labs(const LabCommandOptions& o) {
   }
   auto known = labs::labs().names();
   known.insert(known.end(), {"all", "exercise", "quiz"});
-  check(o.what == "all", "lab '{}' is not known{} (known: {})", o.what, did_you_mean(o.what, known),
-        fmt::join(known, ", "));
+  check_usage(o.what == "all", "lab '{}' is not known{} (known: {})", o.what,
+              did_you_mean(o.what, known), fmt::join(known, ", "));
   return all;
 }
 
+/// What the commands on the index have behind the lab's name.
+std::string index_arguments(const LabCommandOptions& o) {
+  auto text = "--lang " + o.language;
+  if (o.out.empty()) return text;
+  std::string quoted;
+  for (const char c : o.out) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  const bool plain = o.out.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789/._-") == std::string::npos;
+  return text + " --out " + (plain ? o.out : "'" + quoted + "'");
+}
+
 /// Teaches one lab; its page and the index appear when it is through.
-void teach_lab(const Lab& lab, const Translations& words, const LabCommandOptions& o, Streams s) {
+void teach_lab(const Lab& lab, const Translations& texts, const LabCommandOptions& o, Streams s) {
   labs::LabOptions options{
       .seed = static_cast<uint64_t>(o.seed), .smoke = o.smoke, .folder = o.folder()};
   if (o.rest.size() > 1) options.sentences.assign(o.rest.begin() + 1, o.rest.end());
-  labs::Lesson lesson(words, lab.topic, o.folder(), s.out);
-  lab.teach(lesson, options);
-  const auto page = lesson.save();
-  const auto index = labs::write_index(words, o.folder());
-  s.out << words.fill("frame.pages", fmt::arg("page", page.string()),
+  const auto [page, index] = labs::run_lab(lab, texts, options, s.out, index_arguments(o));
+  s.out << texts.fill("frame.pages", fmt::arg("page", page.string()),
                       fmt::arg("index", index.string()))
         << "\n\n"
         << std::flush;
 }
 
-int run_labs(const LabCommandOptions& o, const Translations& words, Streams s) {
+int run_labs(const LabCommandOptions& o, const Translations& texts, Streams s) {
   const auto chosen = asked_labs(o);
   set_up_runtime(/*threads=*/1);  // networks this small gain nothing from more
   if (chosen.size() > 1) catch_interrupts();
@@ -75,18 +83,18 @@ int run_labs(const LabCommandOptions& o, const Translations& words, Streams s) {
       s.err << fmt::format("interrupted after {} of {} labs\n", i, chosen.size());
       return 1;
     }
-    teach_lab(chosen[i], words, o, s);
+    teach_lab(chosen[i], texts, o, s);
   }
   return 0;
 }
 
 int run_lab(const LabCommandOptions& o, Streams s) {
-  check(o.what == "exercise" || o.rest.empty(),
-        "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
-        fmt::join(o.rest, " "));
-  const Translations words(o.language);
-  if (o.what != "quiz") return run_labs(o, words, s);
-  labs::run_quiz(words, std::cin, s.out);
+  check_usage(o.what == "exercise" || o.rest.empty(),
+              "lab {}: takes no further argument, but '{}' was given; remove it", o.what,
+              fmt::join(o.rest, " "));
+  const Translations texts(lab_texts(), o.language);
+  if (o.what != "quiz") return run_labs(o, texts, s);
+  labs::run_quiz(texts, std::cin, s.out);
   return 0;
 }
 
@@ -101,17 +109,18 @@ Command lab_command() {
                fmt::format("{}, all, exercise or quiz", fmt::join(labs::labs().names(), ", ")))
             ->required();
         app.add_option("rest", o->rest,
-                       fmt::format("which exercise: {}; behind sentence any texts",
+                       fmt::format("which exercise: {}; after sentence any text",
                                    fmt::join(labs::exercises().names(), ", ")));
         app.add_option("--lang", o->language,
                        fmt::format("language: {}; default from the environment",
-                                   fmt::join(Translations::languages(), ", ")))
+                                   fmt::join(lab_texts().languages(), ", ")))
             ->capture_default_str();
-        app.add_option("--out", o->out, "where pages and figures go; default labs/LANGUAGE");
-        app.add_option("--seed", o->seed, "of all random numbers")
+        app.add_option("--out", o->out,
+                       "output folder of pages and figures; default labs/LANGUAGE");
+        app.add_option("--seed", o->seed, "random seed")
             ->check(CLI::NonNegativeNumber)
             ->capture_default_str();
-        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
+        app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "vitrine lab 1 --lang ko\nvitrine lab exercise sentence \"The cat sat on the mat\"\n"
             "vitrine lab quiz\n\nA lab explains itself on stdout as it runs and leaves its "

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/csv.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
@@ -42,18 +43,6 @@ std::string text_of(const std::string& file, const std::vector<Prediction>& pred
 
 std::string line(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
-
-int predict_sums(const PredictOptions& o, Streams streams) {
-  const auto network = AdditionPredictor::load(o.model, o.device);
-  for (const auto& text : o.inputs) {
-    const auto sum = network.add(*parse_pair(text));
-    if (o.json)
-      streams.out << line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}});
-    else
-      streams.out << fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability);
-  }
-  return 0;
 }
 
 /// The image files in a folder and in those inside it, sorted. Links to folders are not followed,
@@ -160,10 +149,33 @@ void check_table_file(const fs::path& path) {
         folder.string());
 }
 
+/// Adds; an input that is no sum is reported and does not stop the others.
+int predict_sums(const PredictOptions& o, Streams streams) {
+  const auto network = AdditionPredictor::load(o.model, o.device);
+  bool failed = false;
+  for (const auto& text : o.inputs) {
+    try {
+      const auto pair = parse_pair(text);
+      check(pair.has_value(),
+            "predict: '{}' is not a sum of two numbers from 0 to 99, such as 57+68", text);
+      const auto sum = network.add(*pair);
+      streams.out
+          << (o.json
+                  ? line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}})
+                  : fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability));
+    } catch (const Error& e) {
+      failed = true;
+      streams.err << "error: " << e.what() << '\n';
+      if (o.json) streams.out << line({{"input", text}, {"error", e.what()}});
+    }
+  }
+  return failed ? 1 : 0;
+}
+
 int run_predict(const PredictOptions& o, Streams streams) {
-  check(o.top_k >= 1, "predict: --top-k {} is not positive", o.top_k);
   set_up_runtime(o.threads);
-  if (std::all_of(o.inputs.begin(), o.inputs.end(), parse_pair)) return predict_sums(o, streams);
+  if (std::any_of(o.inputs.begin(), o.inputs.end(), looks_like_sum))
+    return predict_sums(o, streams);
   check_table_file(o.csv);
   return predict_images(o, streams);
 }
@@ -172,21 +184,23 @@ int run_predict(const PredictOptions& o, Streams streams) {
 
 Command predict_command() {
   return {
-      "predict", "name what is on images, or add numbers", [](CLI::App& app) {
+      "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
         app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
         app.add_option("inputs", o->inputs,
-                       "JPEG, PNG or WebP files, folders of them, or sums such as 57+68")
+                       "JPEG, PNG or WebP files, folders of them, or expressions such as 57+68")
             ->required();
-        app.add_option("-k,--top-k", o->top_k, "classes per image")->capture_default_str();
+        app.add_option("-k,--top-k", o->top_k, "classes per image")
+            ->capture_default_str()
+            ->check(at_least(1));
         app.add_option("--csv", o->csv, "write the predictions to this CSV file instead of stdout");
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        app.add_flag("--json", o->json, "one JSON object per image and line");
+        add_threads(app, o->threads);
+        app.add_flag("--json", o->json, "one JSON object per input and line");
         app.footer(
-            "A file that cannot be read is reported on stderr (with --json also as an object with "
-            "'error'); the\nother images are still named, and the exit code is 1.");
+            "An input that cannot be answered is reported on stderr (with --json also as an object "
+            "with 'error');\nthe others are still answered, and the exit code is 1.");
         return [o](Streams s) { return run_predict(*o, s); };
       }};
 }

@@ -192,10 +192,15 @@ Image decode_image(std::string_view bytes, const std::string& name) {
   fail("{}: not a JPEG, PNG or WebP image, whatever its name says; replace or remove it", name);
 }
 
-bool has_image_extension(const fs::path& path) {
+std::string lower_extension(const fs::path& path) {
   auto extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });
+  return extension;
+}
+
+bool has_image_extension(const fs::path& path) {
+  const auto extension = lower_extension(path);
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
 }
 

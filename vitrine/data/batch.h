@@ -32,7 +32,7 @@ class BatchSource {
   virtual Batch load(const std::vector<int64_t>& indices, int64_t epoch) const = 0;
 };
 
-/// The three parts of a data set, as a recipe splits it.
+/// The three splits of a data set, as a recipe has them.
 struct Splits {
   Task task = Task::Classes;
   std::unique_ptr<BatchSource> train{}, validation{}, test{};

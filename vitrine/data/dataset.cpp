@@ -20,7 +20,7 @@ std::string split_name(Split split) {
 Split split_of_name(const std::string& name) {
   for (const auto split : {Split::Train, Split::Validation, Split::Test})
     if (split_name(split) == name) return split;
-  fail("data: split '{}' is not known (known: train, validation, test)", name);
+  fail_usage("data: split '{}' is not known (known: train, validation, test)", name);
 }
 
 void MemoryDataset::reserve(int64_t count) {

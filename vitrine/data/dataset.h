@@ -38,11 +38,11 @@ class Dataset {
 /// How many examples each class has.
 std::vector<int64_t> class_counts(const Dataset& data);
 
-/// The parts a data set may come in.
+/// The splits of a data set.
 enum class Split { Train, Validation, Test };
 
 std::string split_name(Split split);
-/// The part called "train", "validation" or "test".
+/// The split called "train", "validation" or "test".
 Split split_of_name(const std::string& name);
 
 /// Images of one size held in memory.

@@ -9,14 +9,14 @@ namespace vitrine {
 namespace {
 
 constexpr const char* kDebianFolder = "/usr/share/datasets/fashion-mnist";
-constexpr const char* kRemedy =
+constexpr const char* kFashionMnistRemedy =
     "install Debian's package dataset-fashion-mnist, or run `vitrine data fetch fashion_mnist "
     "--from FOLDER` with a folder of the four files";
 constexpr int64_t kSide = 28;
 
 fs::path own_folder(const DataConfig& config) { return data_root(config) / "fashion_mnist"; }
 
-fs::path folder_of(const DataConfig& config) {
+fs::path fashion_mnist_folder(const DataConfig& config) {
   return fs::exists(own_folder(config)) ? own_folder(config) : fs::path(kDebianFolder);
 }
 
@@ -40,7 +40,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Split split) {
 }
 
 std::string fetch_fashion_mnist(const DataConfig& config, const std::string& source) {
-  const auto folder = source.empty() ? folder_of(config) : fs::path(source);
+  const auto folder = source.empty() ? fashion_mnist_folder(config) : fs::path(source);
   for (const auto split : {Split::Train, Split::Test}) open_folder(folder, split);
   if (source.empty())
     return fmt::format("fashion_mnist: {} is complete, nothing to do", folder.string());
@@ -60,7 +60,7 @@ class FashionMnist : public DatasetOf<FashionMnist> {
     return ImageTraits{.side = kSide, .channels = 1, .mean = {0.2860}, .std = {0.3530}};
   }
   std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const override {
-    return open_folder(folder_of(config), split);
+    return open_folder(fashion_mnist_folder(config), split);
   }
   bool stratified() const override { return false; }  // as with CIFAR-10
   std::string fetch(const DataConfig& config, const std::string& source) const override {

@@ -56,7 +56,7 @@ Image adjust_brightness(const Image& image, double factor);
 Image adjust_contrast(const Image& image, double factor);
 Image adjust_saturation(const Image& image, double factor);
 Image adjust_sharpness(const Image& image, double factor);
-/// Turns the hue by a share of the circle, -0.5 to 0.5; grey images stay as they are.
+/// Turns the hue by a fraction of the circle, -0.5 to 0.5; grey images stay as they are.
 Image adjust_hue(const Image& image, double turn);
 
 /// Keeps the upper `bits` of each value.

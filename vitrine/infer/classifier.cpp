@@ -98,7 +98,7 @@ Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string
   check(model->image_shape().has_value(), "predict: {} ({}) does not take images; {}",
         run_or_checkpoint.string(), info.model.name(),
         model->task() == Task::DigitSum ? "give it sums such as 57+68"
-                                        : "choose a network that names images or adds");
+                                        : "choose an image classifier or an addition model");
   loaded->checkpoint.model->to(loaded->device);
   return Classifier(std::move(loaded));
 }

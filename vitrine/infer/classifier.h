@@ -24,7 +24,7 @@ struct FilePredictions {
   std::string error{};  // why there are no predictions; empty if there are
 };
 
-/// A trained network that names what is on an image. May be used from several threads at once.
+/// A trained image classifier. May be used from several threads at once.
 class Classifier {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.

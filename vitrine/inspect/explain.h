@@ -12,16 +12,15 @@ namespace vitrine {
 
 struct LoadedCheckpoint;
 
-/// What a network answered to an image and what it looked at on the way.
+/// What a model predicted for an image and what it attended to.
 struct Explanation {
   std::string model;
   Image image;  // the part of the image that the network sees
   std::vector<Prediction> predictions;
   bool class_token = false;       // otherwise heads' maps are means over all tokens
   int64_t rows = 0, columns = 0;  // of the first layer's grid of patches
-  std::vector<std::vector<plot::Matrix>>
-      heads{};               // per layer and head: on its keys' grid, sum <= 1
-  plot::Matrix rollout{};    // (rows, columns)
+  std::vector<std::vector<plot::Matrix>> heads{};  // by layer and head: on the keys' grid
+  plot::Matrix rollout{};                          // (rows, columns)
   plot::Matrix positions{};  // similarity of every two patches' positions; no rows: has none
 };
 

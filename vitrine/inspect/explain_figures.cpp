@@ -29,21 +29,21 @@ Figure prediction_figure(const Explanation& e) {
   const auto& best = e.predictions.front();
   return {.title = fmt::format("{} says: {} ({})", e.model, best.label, percent(best.probability)),
           .columns = 2,
-          .panels = {ImagePanel{.title = "What the network sees", .image = e.image}, chart}};
+          .panels = {ImagePanel{.title = "What the model sees", .image = e.image}, chart}};
 }
 
 Figure rollout_figure(const Explanation& e) {
-  auto shares = e.rollout;
-  for (auto& value : shares.values) value *= 100;
-  return {.title = "Attention rollout: which patches reach the answer",
+  auto percents = e.rollout;
+  for (auto& value : percents.values) value *= 100;
+  return {.title = "Attention rollout: which patches reach the prediction",
           .columns = 2,
           .panels = {ImagePanel{.title = "Image", .image = e.image, .size = 300},
                      ImagePanel{.title = "Rollout over the image",
                                 .image = e.image,
-                                .heat = shares,
+                                .heat = percents,
                                 .size = 300}},
           .shared_colors = true,
-          .color_label = "share of each patch (%)"};
+          .color_label = "contribution of each patch (%)"};
 }
 
 /// The value that the brightest fiftieth of the patches reach: one outlier would darken all others.
@@ -75,7 +75,7 @@ Figure attention_figure(const Explanation& e) {
     return result;
   };
   const auto layer_names = names("layer", layers), head_names = names("head", heads);
-  Figure figure{.title = "What each head looks at",
+  Figure figure{.title = "What each head attends to",
                 .columns = static_cast<int64_t>(std::max(layers, heads)),
                 .row_names = layers_across ? head_names : layer_names,
                 .column_names = layers_across ? layer_names : head_names};
@@ -147,9 +147,9 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
   Writer writer(page, folder);
   const std::string from = e.class_token ? "the class token" : "all tokens on average";
 
-  page.section("The answer");
+  page.section("Prediction");
   writer.add("prediction.png", prediction_figure(e),
-             "Left, the part of the image that the network sees. Right, the probabilities of the "
+             "Left, the part of the image that the model sees. Right, the probabilities of the "
              "classes it finds most likely.");
 
   page.section("Attention rollout");
@@ -159,7 +159,7 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
       "path and multiplies the layers.",
       e.rows, e.columns, e.heads.size()));
   writer.add("rollout.png", rollout_figure(e),
-             "How much each patch contributes to what the answer reads in the end. Bright patches "
+             "How much each patch contributes to the tokens that the head reads. Bright patches "
              "count most.");
 
   page.section("Every layer, every head");
@@ -173,19 +173,19 @@ std::vector<fs::path> write_explanation(const Explanation& e, const std::string&
                   "(the top 2 % of the patches share the brightest colour).",
                   from));
 
-  page.section("Positions");
+  page.section("Position embeddings");
   if (e.positions.rows > 0) {
     page.paragraph(
-        "A transformer knows where a patch lies only through the position that is added to it. Two "
-        "patches with similar positions look like neighbours to the network.");
+        "A Transformer knows where a patch is only through the position embedding added to it. Two "
+        "patches with similar embeddings look like neighbours to the model.");
     writer.add("positions.png", positions_figure(e),
-               "One small map per patch, at the patch's own place: how similar its position is to "
-               "that of every other patch (1 = the same). A bright spot that moves along with the "
-               "patch means that the network knows what is near what; bright rows and columns mean "
-               "that it knows rows and columns.");
+               "One small map per patch, at the patch's own position: cosine similarity of its "
+               "embedding with that of every other patch (1 = the same). A bright spot that moves "
+               "along with the patch means that the model knows what is near what; bright rows and "
+               "columns mean that it knows rows and columns.");
   } else {
     page.paragraph(
-        "This network adds no positions to its patches, so there is nothing to compare.");
+        "This model adds no position embeddings to its patches, so there is nothing to compare.");
   }
   writer.paths.push_back(folder / "explain.html");
   page.save(writer.paths.back());

@@ -5,10 +5,12 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/labs/lab.h"
-#include "vitrine/labs/terminal.h"
+#include "vitrine/report/terminal.h"
 
 namespace vitrine::labs {
 namespace {
+
+using report::underlined, report::wrapped;
 
 /// The number that a line holds, with or without spaces around it.
 std::optional<int64_t> number_in(const std::string& line) {
@@ -20,27 +22,26 @@ std::optional<int64_t> number_in(const std::string& line) {
   return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-Question read_question(const Translations& words, const std::string& key) {
-  Question q{.question = words.at(key + ".question"),
-             .answer = number_in(words.at(key + ".answer")).value_or(0),
-             .hint = words.at(key + ".hint"),
-             .explanation = words.at(key + ".explanation"),
-             .lab = words.at(key + ".lab")};
-  for (size_t i = 0; words.has(fmt::format("{}.choices.{}", key, i)); ++i)
-    q.choices.push_back(words.at(fmt::format("{}.choices.{}", key, i)));
+Question read_question(const Translations& texts, const std::string& key) {
+  Question q{.question = texts.at(key + ".question"),
+             .choices = texts.list(key + ".choices"),
+             .answer = number_in(texts.at(key + ".answer")).value_or(0),
+             .hint = texts.at(key + ".hint"),
+             .explanation = texts.at(key + ".explanation"),
+             .lab = texts.at(key + ".lab")};
   check(q.answer >= 1 && q.answer <= std::ssize(q.choices),
         "labs: {}.answer '{}' is none of the {} choices (1 is the first)", key,
-        words.at(key + ".answer"), q.choices.size());
+        texts.at(key + ".answer"), q.choices.size());
   return q;
 }
 
 /// One learner at one terminal.
 class Quiz {
  public:
-  Quiz(const Translations& words, std::istream& in, std::ostream& out)
-      : words_(words), questions_(quiz_questions(words)), in_(in), out_(out) {}
+  Quiz(const Translations& texts, std::istream& in, std::ostream& out)
+      : texts_(texts), questions_(quiz_questions(texts)), in_(in), out_(out) {}
 
-  QuizScore hold() {
+  QuizScore run() {
     out_ << underlined(talk("title"), '=') << '\n'
          << wrapped(talk("start", fmt::arg("total", questions_.size()))) << '\n';
     for (size_t i = 0; i < questions_.size(); ++i)
@@ -55,7 +56,7 @@ class Quiz {
  private:
   template <typename... Args>
   std::string talk(const std::string& key, const Args&... args) const {
-    return words_.fill("frame.quiz." + key, args...);
+    return texts_.fill("frame.quiz." + key, args...);
   }
 
   /// False if the input ended before the question was done.
@@ -115,11 +116,11 @@ class Quiz {
     if (score_.again.empty()) return;
     out_ << wrapped(talk("again"));
     for (const auto& lab : score_.again)
-      out_ << wrapped(words_.fill(labs().get(lab).topic + ".title"),
+      out_ << wrapped(texts_.fill(labs().get(lab).topic + ".title"),
                       fmt::format("  vitrine lab {}  ", lab));
   }
 
-  const Translations& words_;
+  const Translations& texts_;
   const std::vector<Question> questions_;
   std::istream& in_;
   std::ostream& out_;
@@ -128,15 +129,15 @@ class Quiz {
 
 }  // namespace
 
-std::vector<Question> quiz_questions(const Translations& words) {
+std::vector<Question> quiz_questions(const Translations& texts) {
   std::vector<Question> questions;
-  for (size_t i = 0; words.has(fmt::format("quiz.{}.question", i)); ++i)
-    questions.push_back(read_question(words, fmt::format("quiz.{}", i)));
+  for (size_t i = 0; texts.has(fmt::format("quiz.{}.question", i)); ++i)
+    questions.push_back(read_question(texts, fmt::format("quiz.{}", i)));
   return questions;
 }
 
-QuizScore run_quiz(const Translations& words, std::istream& in, std::ostream& out) {
-  return Quiz(words, in, out).hold();
+QuizScore run_quiz(const Translations& texts, std::istream& in, std::ostream& out) {
+  return Quiz(texts, in, out).run();
 }
 
 }  // namespace vitrine::labs

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "vitrine/labs/translations.h"
+#include "vitrine/labs/lesson.h"
 
 namespace vitrine::labs {
 
@@ -22,7 +22,7 @@ struct Question {
 };
 
 /// Every question in the order of the labs.
-std::vector<Question> quiz_questions(const Translations& words);
+std::vector<Question> quiz_questions(const Translations& texts);
 
 /// How a learner did.
 struct QuizScore {
@@ -35,6 +35,6 @@ struct QuizScore {
 /// Asks question after question: the learner answers by number, has a second try after a hint, and
 /// reads why. Ends with the last question or with the input, says the score and the labs to look at
 /// again.
-QuizScore run_quiz(const Translations& words, std::istream& in, std::ostream& out);
+QuizScore run_quiz(const Translations& texts, std::istream& in, std::ostream& out);
 
 }  // namespace vitrine::labs

@@ -28,10 +28,14 @@ h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem;
 h1, h2, p, li, figcaption { overflow-wrap: anywhere; word-break: keep-all; }
 p, ul, ol { max-width: 46rem; }
 a { color: var(--link); font-weight: 600; }
-.entries { list-style: none; padding: 0; }
+.entries { list-style: none; padding: 0; max-width: none; display: grid; gap: .75rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 28rem), 1fr)); }
 .entries li { border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem;
-  margin: .75rem 0; }
+  display: flex; gap: 1rem; align-items: flex-start; }
 .entries p { margin: .2rem 0 0; }
+.entries img { flex: none; width: 9rem; height: auto; background: #ffffff; border-radius: 4px;
+  border: 1px solid var(--line); padding: 2px; }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; margin: 1.5rem 0; }
 .missing { color: var(--quiet); }
 pre { background: var(--soft); padding: .9rem 1rem; border-radius: 8px; overflow-x: auto; }
 .table { overflow-x: auto; margin: 1rem 0; }
@@ -95,11 +99,21 @@ std::string escape_lines(const std::string& text) {
   return result;
 }
 
-}  // namespace
-
 bool is_number_cell(const std::string& text) {
   return text == "–" || (text.find_first_of("0123456789") != std::string::npos &&
                          text.find_first_not_of("0123456789.,+-eE% ±") == std::string::npos);
+}
+
+}  // namespace
+
+std::vector<bool> number_columns(const std::vector<std::string>& header,
+                                 const std::vector<std::vector<std::string>>& rows) {
+  std::vector<bool> numbers;
+  for (size_t c = 0; c < header.size(); ++c)
+    numbers.push_back(!rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const auto& r) {
+      return c < r.size() && is_number_cell(r[c]);
+    }));
+  return numbers;
 }
 
 Page::Page(std::string title, std::string language)
@@ -127,15 +141,26 @@ void Page::entries(const std::vector<PageEntry>& entries) {
   body_ += "<ul class=\"entries\">\n";
   for (const auto& e : entries) {
     const auto title = escape_markup(e.title), text = escape_markup(e.text);
+    body_ += e.id.empty() ? "<li>" : fmt::format("<li id=\"{}\">", escape_markup(e.id));
+    if (!e.png.empty())
+      body_ += fmt::format("<img src=\"data:image/png;base64,{}\" alt=\"\">", base64(e.png));
     if (e.link.empty())
-      body_ +=
-          fmt::format("<li><b>{}</b><p>{}</p><p class=\"missing\">{} <code>{}</code></p></li>\n",
-                      title, text, escape_markup(e.note), escape_markup(e.command));
+      body_ += fmt::format(
+          "<div><b>{}</b><p>{}</p><p class=\"missing\">{} <code>{}</code></p></div></li>\n", title,
+          text, escape_markup(e.note), escape_markup(e.command));
     else
-      body_ += fmt::format("<li><a href=\"{}\">{}</a><p>{}</p></li>\n", escape_markup(e.link),
-                           title, text);
+      body_ += fmt::format("<div><a href=\"{}\">{}</a><p>{}</p></div></li>\n",
+                           escape_markup(e.link), title, text);
   }
   body_ += "</ul>\n";
+}
+
+void Page::links(const std::vector<PageLink>& links) {
+  body_ += "<nav>";
+  for (const auto& link : links)
+    body_ +=
+        fmt::format("<a href=\"{}\">{}</a>", escape_markup(link.link), escape_markup(link.text));
+  body_ += "</nav>\n";
 }
 
 void Page::preformatted(const std::string& text) {
@@ -144,13 +169,9 @@ void Page::preformatted(const std::string& text) {
 
 void Page::table(const std::vector<std::string>& header,
                  const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::string> open(header.size());
-  for (size_t c = 0; c < header.size(); ++c) {
-    const bool numbers = !rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const auto& r) {
-      return c < r.size() && is_number_cell(r[c]);
-    });
-    open[c] = numbers ? " class=\"number\"" : "";
-  }
+  std::vector<std::string> open;
+  for (const bool numbers : number_columns(header, rows))
+    open.push_back(numbers ? " class=\"number\"" : "");
   body_ += "<div class=\"table\"><table>\n<thead><tr>";
   for (size_t c = 0; c < header.size(); ++c)
     body_ += fmt::format("<th scope=\"col\"{}>{}</th>", open[c], escape_markup(header[c]));

@@ -53,7 +53,8 @@ struct Recipe {
   void validate() const;
 };
 
-/// Reads a recipe file with overrides; errors name file, line and the nearest known key.
+/// Reads a recipe file with overrides. What it refuses is a `UsageError` (file, line and the key
+/// that may be meant), unless the file cannot be read.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides);
 
 }  // namespace vitrine

@@ -71,7 +71,7 @@ class OutputObjective : public Objective {
   LossAndOutput eval_loss(Model& model, const Batch& batch) const final;
 
  protected:
-  /// The mean over the batch; `smoothing` is the share of a label spread over all choices.
+  /// The mean over the batch; `smoothing` is the fraction of a label spread over all choices.
   virtual torch::Tensor output_loss(const torch::Tensor& output, const torch::Tensor& targets,
                                     double smoothing) const = 0;
 
@@ -85,7 +85,7 @@ class OutputObjective : public Objective {
 Metric loss_metric();
 Metric accuracy_metric();
 
-/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) shares, without those that are
+/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) probabilities, without those that are
 /// kIgnoreIndex; `class_weights` (N), or undefined, as in torch's CrossEntropyLoss.
 torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
                             double smoothing, const torch::Tensor& class_weights = {});

@@ -69,7 +69,10 @@ class Run {
     if (outcome.stop_reason == StopReason::Interrupted) return outcome;
     say(fmt::format("{} after {} epochs, {} steps, {}", stop_reason_text(outcome.stop_reason),
                     outcome.epochs, outcome.steps, duration_text(outcome.seconds)));
-    test_best(outcome);
+    if (!test_best(outcome)) {
+      outcome.stop_reason = StopReason::Interrupted;
+      return outcome;
+    }
     outcome.checkpoint_bytes = static_cast<int64_t>(fs::file_size(folder_.best()));
     write_run_outcome(folder_.result(), outcome);
     return outcome;
@@ -95,8 +98,9 @@ class Run {
     if (options_.on_metrics) options_.on_metrics(line);
   }
 
-  /// Evaluates the best checkpoint on the test split and leaves the report in the run folder.
-  void test_best(RunOutcome& outcome) {
+  /// Evaluates the best checkpoint on the test split and leaves the report in the run folder; false
+  /// if the user interrupted that.
+  bool test_best(RunOutcome& outcome) {
     const auto [model, info] = load_checkpoint(folder_.best());
     const auto device = open_device(options_.device);
     model->to(device);
@@ -104,14 +108,16 @@ class Run {
     const bool over_budget = outcome.stop_reason == StopReason::OverBudget;
     std::vector<Report*> reports;
     if (report) reports.push_back(report.get());
-    const auto [loss, metrics, examples] =
+    const auto [loss, metrics, examples, interrupted] =
         evaluate(*model, *data_.test, *objective_,
                  {.batch = recipe_.data.batch,
                   .workers = recipe_.data.workers,
                   .device = device,
                   .label = "test",
                   .max_seconds = over_budget ? evaluation_budget(recipe_.train) : 0,
+                  .stop_on_interrupt = true,
                   .reports = reports});
+    if (interrupted) return false;
     outcome.test = metrics;
     const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
                            metrics};
@@ -124,6 +130,7 @@ class Run {
                         : ""));
     if (report) guarded([&] { report->save(folder_.path()); });
     record(line);
+    return true;
   }
 
   const Recipe& recipe_;

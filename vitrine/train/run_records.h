@@ -10,7 +10,7 @@
 
 namespace vitrine {
 
-/// What people look at in a run folder while the run goes on: the TensorBoard event files and the
+/// What people look at in a run folder while the run continues: the TensorBoard event files and the
 /// curves. Both come from metrics.jsonl, so a resumed run's show no seam. For TensorBoard every
 /// split is a run of its own (tensorboard/train, validation and test) with the same tags, so that
 /// they share a chart; the folder above is their session on the HParams page.

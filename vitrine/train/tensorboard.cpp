@@ -98,7 +98,8 @@ void EventWriter::end_session(double wall_time) {
 }
 
 void EventWriter::flush() {
-  check(::fdatasync(fd_) == 0, "tensorboard: {}: {}", path_.string(), std::strerror(errno));
+  const bool synced = ::fdatasync(fd_) == 0;
+  check(synced, "tensorboard: {}: {}", path_.string(), std::strerror(errno));
 }
 
 void EventWriter::write_record(std::string_view content) {

@@ -1,4 +1,4 @@
-// One class per example: logits (B, N), targets (B) int64 or (B, N) shares.
+// One class per example: logits (B, N), targets (B) int64 or (B, N) probabilities.
 #include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
@@ -125,15 +125,15 @@ void check_images(Model& model, const Splits& data) {
   check(shape.has_value(), "train: the model classifies, but takes no images");
   const auto classes = static_cast<int64_t>(data.classes.size());
   check(shape->classes == classes,
-        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
-        shape->classes, classes, classes);
+        "train: the model has {} classes, the data has {}; set model.classes={}", shape->classes,
+        classes, classes);
   const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
   check(example.size(1) == shape->channels && example.size(2) == shape->image &&
             example.size(3) == shape->image,
-        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "train: the model takes {} of {} x {} pixels, the data gives {} of {} x {}; set "
         "model.image={} and model.channels={}, or data.preprocess.image={}",
-        shape->channels, shape->image, shape->image, example.size(1), example.size(2),
-        example.size(3), example.size(2), example.size(1), shape->image);
+        counted(shape->channels, "channel"), shape->image, shape->image, example.size(1),
+        example.size(2), example.size(3), example.size(2), example.size(1), shape->image);
 }
 
 }  // namespace
