@@ -234,8 +234,15 @@ TEST(Sample, RefusesWhatTheModelCannotDo) {
   EXPECT_TRUE(test::contains(refusal({"sample", images, "--complete", image}), "6 x 4"));
   EXPECT_TRUE(test::contains(refusal({"sample", texts, "--complete", image}), "text, not images"));
   EXPECT_TRUE(test::contains(refusal({"sample", images, "--text", "a"}), "has learned images"));
-  EXPECT_TRUE(test::contains(refusal({"sample", images, "--temperature", "0"}), "temperature 0"));
-  EXPECT_TRUE(test::contains(refusal({"sample", images, "-n", "0"}), "at least one"));
+  const auto misuse = [](const std::vector<std::string>& arguments) {
+    const auto outcome = test::run_command(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_TRUE(test::contains(misuse({"sample", images, "--temperature", "0"}),
+                             "--temperature: 0 is out of range (above 0)"));
+  EXPECT_TRUE(
+      test::contains(misuse({"sample", images, "-n", "0"}), "0 is out of range (1 or more)"));
 }
 
 TEST(SampleCommand, NamesEveryTileOfTheSheet) {

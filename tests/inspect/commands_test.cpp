@@ -78,7 +78,7 @@ TEST(SummaryCommand, RefusesBadInputClearly) {
   EXPECT_TRUE(contains(run_command({"summary", "vit_b16", "imag=3"}).err, "image"));
   EXPECT_TRUE(contains(run_command({"summary", "vit_b16", "image=100"}).err,
                        "patch 16 does not divide image 100"));
-  EXPECT_EQ(run_command({"summary", "vit_b16", "image=100"}).code, 1);
+  EXPECT_EQ(run_command({"summary", "vit_b16", "image=100"}).code, 2);
   EXPECT_EQ(run_command({"summary"}).code, 2);
   const test::TemporaryFolder folder;
   EXPECT_TRUE(contains(run_command({"summary", folder.path().string()}).err, "not a run folder"));

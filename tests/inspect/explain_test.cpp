@@ -226,7 +226,7 @@ TEST_F(Explain, LeavesPositionsOutWhereThereAreNone) {
       write_explanation(explain(load("vit_c10_small", settings), ramp()), "x", folder_ / "out");
   EXPECT_EQ(files.size(), 4);
   EXPECT_FALSE(fs::exists(folder_ / "out" / "positions.png"));
-  EXPECT_TRUE(test::contains(read_file(files.back()), "adds no positions"));
+  EXPECT_TRUE(test::contains(read_file(files.back()), "adds no position embeddings"));
 }
 
 TEST_F(Explain, RefusesAttentionThatHoldsNoWeights) {

@@ -126,6 +126,14 @@ TEST(Figure, ShowsAnyTextAsItIs) {
   EXPECT_FALSE(fs::exists(marker));
 }
 
+TEST(Figure, ShowsNamesThatBeginWithQuotes) {
+  Chart chart{.title = "'tis", .x = {.names = {"'a'", "''b", "'"}}};
+  chart.series = {{.name = "\"q\"", .y = {1, 2, 3}, .mark = Mark::Bars}};
+  const auto svg = Figure{.title = "'", .panels = {chart}}.render("svg");
+  for (const auto* text : {">'tis<", ">'a'<", ">''b<", ">'<"})
+    EXPECT_TRUE(test::contains(svg, text));
+}
+
 TEST(Figure, TurnsControlCharactersAndBrokenUtf8IntoSomethingReadable) {
   auto figure = small_figure();
   figure.title = "one\ntwo\x01\xff three";

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/files.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/registry.h"
@@ -59,7 +60,7 @@ int run_study(StudyOptions o, Streams s) {
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
   if (interrupted())
-    s.err << "interrupted; the same command goes on where it was. The report holds what is done\n";
+    s.err << "interrupted; the same command resumes it. The report holds what is done\n";
   s.out << (fs::path(o.out) / "report.html").string() << '\n';
   return interrupted() ? 1 : 0;
 }
@@ -76,30 +77,29 @@ std::string each_study(const Text& text) {
 }  // namespace
 
 Command study_command() {
-  return {
-      "study", "reproduce a whole study: sweeps, figures and a report", [](CLI::App& app) {
-        const auto o = std::make_shared<StudyOptions>();
-        app.add_option("name", o->name,
-                       each_study([](const Study& study) { return study.summary; }))
-            ->required();
-        app.add_option("--parts", o->parts,
-                       "which to run; default all. " + each_study([](const Study& study) {
-                         return fmt::format("{}", fmt::join(study.parts(), ", "));
-                       }))
-            ->delimiter(',');
-        app.add_option(
-            "--sweeps", o->sweeps,
-            "the folder of the study's sweep files; default recipes/NAME here or as installed");
-        app.add_option("--out", o->out,
-                       "where runs, figures and report.html go; default studies/NAME");
-        app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
-            ->capture_default_str();
-        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
-        app.footer(
-            "The same command goes on with a study that was broken off. Parts that are complete "
-            "are in the report\neven if they were not asked for.");
-        return [o](Streams s) { return run_study(*o, s); };
-      }};
+  return {"study", "reproduce a whole study: sweeps, figures and a report", [](CLI::App& app) {
+            const auto o = std::make_shared<StudyOptions>();
+            app.add_option("name", o->name,
+                           each_study([](const Study& study) { return study.summary; }))
+                ->required();
+            app.add_option("--parts", o->parts,
+                           "which to run; default all. " + each_study([](const Study& study) {
+                             return fmt::format("{}", fmt::join(study.parts(), ", "));
+                           }))
+                ->delimiter(',');
+            app.add_option(
+                "--sweeps", o->sweeps,
+                "the folder of the study's sweep files; default recipes/NAME here or as installed");
+            app.add_option("--out", o->out,
+                           "output folder of runs, figures and report.html; default studies/NAME");
+            app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
+                ->capture_default_str();
+            app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
+            app.footer(
+                "The same command resumes an interrupted study. Parts that are complete "
+                "are in the report\neven if they were not asked for.");
+            return [o](Streams s) { return run_study(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/studies/sweep_runner.h"
 
@@ -31,7 +32,6 @@ int64_t failures(const SweepResult& result) {
 }
 
 int run_sweep_command(const SweepCommandOptions& o, Streams s) {
-  check(o.workers >= 0, "sweep: --workers {} is negative", o.workers);
   const auto config = o.smoke ? smoke_size(read_sweep(o.file)) : read_sweep(o.file);
   const SweepOptions options{.out = o.out,
                              .workers = o.workers,
@@ -41,12 +41,12 @@ int run_sweep_command(const SweepCommandOptions& o, Streams s) {
   s.err << "sweep folder " << folder.string() << '\n';
   const auto result = run_sweep(config, options);
   if (!is_complete(result, config)) {
-    s.err << "interrupted; go on with: " << options.command << '\n';
+    s.err << "interrupted; resume with: " << options.command << '\n';
     return 1;
   }
   s.out << read_file(folder / "results.md");
   if (failures(result) == 0) return 0;
-  s.err << fmt::format("some runs failed: {} says why; make them again with: {} --retry-failed\n",
+  s.err << fmt::format("some runs failed: {} says why; rerun them with: {} --retry-failed\n",
                        (folder / "results.csv").string(), options.command);
   return 1;
 }
@@ -58,15 +58,16 @@ Command sweep_command() {
       "sweep", "train a recipe with many settings and tabulate the results", [](CLI::App& app) {
         const auto o = std::make_shared<SweepCommandOptions>();
         app.add_option("file", o->file, "sweep file (YAML)")->required();
-        app.add_option("--out", o->out, "where the sweep's folder is made")->capture_default_str();
+        app.add_option("--out", o->out, "parent of the sweep folder")->capture_default_str();
         app.add_option("--workers", o->workers, "processes at once; 0 = as the sweep file says")
-            ->capture_default_str();
-        app.add_flag("--retry-failed", o->retry_failed, "make failed runs again");
+            ->capture_default_str()
+            ->check(at_least(0));
+        app.add_flag("--retry-failed", o->retry_failed, "rerun failed runs");
         app.add_flag(
             "--smoke", o->smoke,
             "a small sweep NAME-smoke: one seed, two values per axis, two seconds per run");
         app.footer(
-            "The same command goes on with a sweep that was broken off. OUT/NAME holds results.md, "
+            "The same command resumes an interrupted sweep. OUT/NAME holds results.md, "
             "results.csv and\nthe runs, each with its log. The exit code is 1 if runs are missing "
             "or "
             "failed.");

@@ -17,8 +17,8 @@ std::vector<int64_t> kept_bytes(const Decoder& decoder, const GenerateOptions& o
   const auto layout = decoder.image_layout();
   check(layout.has_value(), "sample: the model has learned text, not images");
   check(*layout == ImageLayout{o.image->height, o.image->width, o.image->channels},
-        "sample: the image is {} x {} with {} channels, the model makes {} x {} with {}",
-        o.image->width, o.image->height, o.image->channels, layout->columns, layout->rows,
+        "sample: the image is {} x {} with {}, the model makes {} x {} with {}", o.image->width,
+        o.image->height, counted(o.image->channels, "channel"), layout->columns, layout->rows,
         layout->channels);
   const auto first = o.image->pixels.begin();
   return {first, first + kept_rows(o, layout->rows) * layout->columns * layout->channels};

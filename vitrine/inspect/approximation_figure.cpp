@@ -42,8 +42,7 @@ plot::Series exact_points(const plot::Chart& chart) {
 
 plot::Figure approximation_figure(const std::vector<ApproximationCurve>& curves, int64_t tokens) {
   plot::Figure figure{
-      .title = fmt::format("How far attention of linear cost is from exact attention, {} tokens",
-                           tokens),
+      .title = fmt::format("Approximation error of linear-complexity attention, {} tokens", tokens),
       .columns = 3};
   std::vector<plot::Chart> charts;
   for (const auto& curve : curves) {

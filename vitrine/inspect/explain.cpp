@@ -54,7 +54,7 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
         "explain: {} has no attention recorded, so there is nothing to show; explain a "
         "transformer, such as vit_c10_small or cct_2_3x2",
         info.model.name());
-  check(capture.readout.defined(), "explain: {} does not tell how its answer reads the tokens",
+  check(capture.readout.defined(), "explain: {} does not say how its output reads the tokens",
         info.model.name());
 
   const auto& grid = capture.layers.front().queries;

@@ -14,7 +14,7 @@ namespace vitrine {
 
 struct LoadedCheckpoint;
 
-/// What a network answered to an image and what it attended to on the way.
+/// What a model predicted for an image and what it attended to.
 struct Explanation {
   std::string model;
   Image image;        // the part of the image that the network sees
@@ -27,7 +27,7 @@ struct Explanation {
   std::vector<std::vector<AttentionMap>> heads{};  // per layer and head, on its keys' grid
   AttentionMap pooling{};    // the weights of Readout::Weighted; no tokens otherwise
   AttentionMap rollout{};    // (rows, columns)
-  double rollout_kept = 0;   // the share of the rollout that lies on the class token
+  double rollout_kept = 0;   // the fraction of the rollout on the class token
   plot::Matrix positions{};  // similarity of every two patches' positions; no rows: has none
 };
 

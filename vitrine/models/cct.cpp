@@ -13,18 +13,19 @@ constexpr int64_t kPoolKernel = 3, kPoolStride = 2;  // of the tokenizer's max p
 }  // namespace
 
 void CctConfig::visit(Fields& f) {
-  f("image", image, "side of the image in pixels");
-  f("channels", channels, "channels of the image");
-  f("classes", classes, "classes to tell apart");
+  f("image", image, "side of the input image in pixels");
+  f("channels", channels, "channels of the input image");
+  f("classes", classes, "number of classes");
   f("convolutions", convolutions, "convolutions of the tokenizer; each halves the side");
   f("kernel", kernel, "side of the convolutions' kernels");
   f("stem_channels", stem_channels, "channels after all convolutions but the last");
-  f("dim", dim, "width of a token");
+  f("dim", dim, "embedding dimension");
   f("depth", depth, "blocks");
   f("heads", heads, "attention heads; must divide dim");
-  f("hidden", hidden, "width inside the feed-forward");
-  f("positions", positions, positional_encoding_names(), "how tokens know their place");
-  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("dropout", dropout,
+    "dropout after the positional encoding, the projections and the feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
 }

@@ -34,7 +34,7 @@ struct CctConfig {
 
 CctConfig cct_2_3x2();
 
-/// Convolution, ReLU and pooling, `convolutions` times, then one token per place:
+/// Convolution, ReLU and pooling, `convolutions` times, then one token per position:
 /// (B, channels, S, S) -> (B, T, C).
 class ConvTokenizerImpl : public torch::nn::Module {
  public:

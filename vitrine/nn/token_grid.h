@@ -4,7 +4,7 @@
 
 namespace vitrine {
 
-/// How tokens lie on an image: `prefix` tokens without a place (a class token), then rows *
+/// How tokens lie on an image: `prefix` tokens without a position (a class token), then rows *
 /// columns, row by row. A sequence is one row.
 struct TokenGrid {
   int64_t rows = 0, columns = 0, prefix = 0;

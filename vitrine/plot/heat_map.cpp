@@ -8,7 +8,7 @@
 namespace vitrine::plot {
 namespace {
 
-constexpr double kGap = 5;
+constexpr double kTickGap = 5;
 constexpr double kAnnotatedCell = 38, kLargestCell = 56, kFlattest = 110;
 constexpr double kSmallestAnnotation = 7;
 constexpr double kNamedCell = kSmallText * 1.3,
@@ -33,12 +33,12 @@ class HeatMapPlan : public PanelPlan {
 
   Extent extent() const override {
     Extent e{.width = cell_width_ * map_.values.columns, .height = cell_height_ * map_.values.rows};
-    if (!row_names_.empty()) e.left += kGap + widest_name(row_names_);
+    if (!row_names_.empty()) e.left += kTickGap + widest_name(row_names_);
     e.left = std::max(e.left, column_names().overhang());
     e.left += y_label().room();
     if (with_bar_) e.right += bar_.room();
     e.top = title_height(map_.title, title_width(e.width), title_size_);
-    if (!map_.column_names.empty()) e.bottom += kGap + column_names().height();
+    if (!map_.column_names.empty()) e.bottom += kTickGap + column_names().height();
     e.bottom += x_label().room();
     return e;
   }
@@ -121,9 +121,9 @@ class HeatMapPlan : public PanelPlan {
     const auto every =
         static_cast<size_t>(std::max(1.0, std::ceil(kSmallText * 1.15 / cell_height_)));
     for (size_t i = 0; i < row_names_.size(); i += every)
-      canvas.text(inner.left - kGap, inner.top + (static_cast<double>(i) + 0.5) * cell_height_,
+      canvas.text(inner.left - kTickGap, inner.top + (static_cast<double>(i) + 0.5) * cell_height_,
                   row_names_[i], {.size = kSmallText, .align = Align::Right});
-    column_names().draw(canvas, inner.left, inner.bottom() + kGap, cell_width_);
+    column_names().draw(canvas, inner.left, inner.bottom() + kTickGap, cell_width_);
   }
 
   HeatMap map_;

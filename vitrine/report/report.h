@@ -42,6 +42,9 @@ class Report {
   /// text is the caption or, if that is empty, the figure's title.
   void figure(const std::string& name, const plot::Figure& figure, const std::string& caption);
 
+  /// Links to other pages; on the HTML page only.
+  void links(const std::vector<plot::PageLink>& links) { page_.links(links); }
+
   const fs::path& folder() const { return config_.folder; }
   /// The PNG files of the figures.
   const std::vector<fs::path>& figure_files() const { return figure_files_; }

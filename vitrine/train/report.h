@@ -20,11 +20,11 @@ struct ConfusionMatrix {
   /// Number of classes.
   int64_t size() const { return static_cast<int64_t>(classes.size()); }
   int64_t total() const;
-  /// The share of right answers; 0 without any answer.
+  /// The fraction of right predictions; 0 without any.
   double accuracy() const;
 };
 
-/// How well one class, or the average class, is told from the others. What has nothing to divide by
+/// How well one class, or the average class, is predicted. What has nothing to divide by
 /// (a class never predicted, say) is 0.
 struct ClassScores {
   double precision = 0, recall = 0, f1 = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "vitrine/core/error.h"
 #include "vitrine/plot/figure.h"
@@ -13,11 +14,17 @@ constexpr auto kBetweenCurves = std::chrono::seconds(10);  // a drawing takes a 
 constexpr size_t kMaxMarkers = 40;                         // longer curves are lines without dots
 constexpr int64_t kBestColor = 6;                          // black, over both curves
 
-/// An old event file would show the steps after the resume point twice.
-const RunFolder& without_old_events(const RunFolder& folder) {
-  for (const auto& entry : fs::directory_iterator(folder.path()))
-    if (entry.path().filename().string().starts_with("events.out.tfevents"))
-      fs::remove(entry.path());
+const std::string kTrain = "train", kValidation = "validation", kTest = "test";
+
+/// The folder for event files. Old ones would show the steps after the resume point twice.
+fs::path without_old_events(const RunFolder& run) {
+  const auto folder = run.path() / "tensorboard";
+  for (const auto& inside : {folder, folder / kTrain, folder / kValidation, folder / kTest}) {
+    if (!fs::exists(inside)) continue;
+    for (const auto& entry : fs::directory_iterator(inside))
+      if (entry.path().filename().string().starts_with("events.out.tfevents"))
+        fs::remove(entry.path());
+  }
   return folder;
 }
 
@@ -63,7 +70,7 @@ plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric
                     .x = {.label = "epoch"},
                     .y = {.label = metric.label(), .log = metric.log_scale}};
   for (const auto& [split, stroke] :
-       {std::pair("train", plot::Stroke::Solid), std::pair("validation", plot::Stroke::Dashed)}) {
+       {std::pair(kTrain, plot::Stroke::Solid), std::pair(kValidation, plot::Stroke::Dashed)}) {
     auto series = series_of(lines, split, metric, stroke);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
@@ -85,13 +92,17 @@ bool same_curves(const plot::Chart& one, const plot::Chart& other) {
 
 }  // namespace
 
-RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics, Metric selection)
+RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics, Metric selection,
+                       const HParams& hparams)
     : folder_(folder),
       metrics_(std::move(metrics)),
       selection_(std::move(selection)),
-      events_(without_old_events(folder).path()) {
-  if (!fs::exists(folder_.metrics())) return;
-  for (const auto& line : read_metrics(folder_.metrics())) write_events(line);
+      session_(without_old_events(folder)) {
+  const auto lines =
+      fs::exists(folder_.metrics()) ? read_metrics(folder_.metrics()) : std::vector<MetricsLine>();
+  session_.start_session(
+      hparams, lines.empty() ? static_cast<double>(std::time(nullptr)) : lines.front().time);
+  for (const auto& line : lines) write_events(line);
 }
 
 void RunRecords::add(const MetricsLine& line) {
@@ -105,10 +116,30 @@ void RunRecords::add(const MetricsLine& line) {
   drawn_ = std::chrono::steady_clock::now();
 }
 
+EventWriter& RunRecords::events_of(const std::string& split) {
+  return splits_.try_emplace(split, session_.path().parent_path() / split).first->second;
+}
+
+/// "train_loss" and "validation_loss" of an epoch and "loss" of the test have the tag "loss"; what
+/// concerns training alone, and the loss of single batches, has its line's kind before its name.
 void RunRecords::write_events(const MetricsLine& line) {
-  for (const auto& [name, value] : line.values)
-    events_.scalar(line.kind + "/" + name, line.step, value, line.time);
-  if (line.kind == "test") events_.flush();
+  const auto add = [&](const std::string& split, const std::string& tag, double value) {
+    events_of(split).scalar(tag, line.step, value, line.time);
+  };
+  for (const auto& [name, value] : line.values) {
+    if (line.kind == kTest)
+      add(kTest, name, value);
+    else if (line.kind == "epoch" && name.starts_with(kTrain + "_"))
+      add(kTrain, name.substr(kTrain.size() + 1), value);
+    else if (line.kind == "epoch" && name.starts_with(kValidation + "_"))
+      add(kValidation, name.substr(kValidation.size() + 1), value);
+    else
+      add(kTrain, line.kind + "/" + name, value);
+  }
+  if (line.kind != kTest) return;
+  session_.end_session(line.time);
+  session_.flush();
+  for (auto& [split, events] : splits_) events.flush();
 }
 
 plot::Figure curves_figure(const std::string& title, const std::vector<MetricsLine>& lines,

@@ -71,8 +71,8 @@ AdditionStudy run_addition_study(const AdditionStudyOptions& o) {
     return std::find(list.begin(), list.end(), part) != list.end();
   };
   for (const auto& part : o.parts)
-    check(has(addition_parts(), part), "study addition: part '{}' is not known{} (known: {})", part,
-          did_you_mean(part, addition_parts()), fmt::join(addition_parts(), ", "));
+    check_usage(has(addition_parts(), part), "study addition: part '{}' is not known{} (known: {})",
+                part, did_you_mean(part, addition_parts()), fmt::join(addition_parts(), ", "));
   AdditionStudy study;
   for (const auto& part : addition_parts()) {
     for (const auto architecture : kArchitectures) {

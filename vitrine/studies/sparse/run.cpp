@@ -151,8 +151,8 @@ const std::vector<std::string>& sparse_parts() {
 
 SparseStudy run_sparse_study(const SparseStudyOptions& o) {
   for (const auto& part : o.parts)
-    check(has(sparse_parts(), part), "study sparse: part '{}' is not known{} (known: {})", part,
-          did_you_mean(part, sparse_parts()), fmt::join(sparse_parts(), ", "));
+    check_usage(has(sparse_parts(), part), "study sparse: part '{}' is not known{} (known: {})",
+                part, did_you_mean(part, sparse_parts()), fmt::join(sparse_parts(), ", "));
   return StudyRun(o).run();
 }
 
