@@ -1,20 +1,23 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup build test demo bench-peers format clean
+.PHONY: setup program build test demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
 
-build: setup
+program: setup
 	@test -f build/build.ninja || cmake --preset release
+	@cmake --build --preset release --target vitrine_program
+
+build: program
 	@cmake --build --preset release
 
 test: build
 	ctest --test-dir build -LE slow --output-on-failure -j2
 
-demo: build
+demo: program
 	@tools/demo.sh
 
-bench-peers: build
+bench-peers: program
 	@bench/peers/compare.sh
 
 format:

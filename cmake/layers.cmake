@@ -1,19 +1,30 @@
-# vitrine_layer(NAME [TORCH] SOURCES...): one folder of the library. Layers marked TORCH share the
-# precompiled torch header; the others never see torch and compile in a second.
+# vitrine_layer(NAME [TORCH] [TORCH_FREE FILES...] [GENERATED FILES...] [SINGLE FILES...]): the .cpp files of this folder and
+# of those below it, compiled several as one. Layers marked TORCH share the precompiled torch header, but for the
+# files listed as TORCH_FREE and the generated ones. SINGLE files are compiled by themselves.
 function(vitrine_layer name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES" ${ARGN})
-  if(NOT ARG_SOURCES)
-    return()
+  cmake_parse_arguments(ARG "TORCH" "" "TORCH_FREE;GENERATED;SINGLE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  set(plain ${sources})
+  if(ARG_TORCH)
+    set(plain ${ARG_TORCH_FREE})
+    list(REMOVE_ITEM sources ${ARG_TORCH_FREE} "")
+    vitrine_objects(vitrine_${name} ${sources})
+    vitrine_use_torch(vitrine_${name})
   endif()
-  set(target vitrine_${name})
-  add_library(${target} OBJECT ${ARG_SOURCES})
+  list(APPEND plain ${ARG_GENERATED})
+  if(plain)
+    vitrine_objects(vitrine_${name}_plain ${plain})
+  endif()
+  set_source_files_properties(${ARG_SINGLE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+function(vitrine_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${VITRINE_UNITY})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${VITRINE_WARNINGS})
   target_link_libraries(${target} PUBLIC fmt::fmt)
-  if(ARG_TORCH)
-    vitrine_use_torch(${target})
-  endif()
-  set_property(GLOBAL APPEND PROPERTY VITRINE_LAYERS ${target})
+  set_property(GLOBAL APPEND PROPERTY VITRINE_OBJECTS $<TARGET_OBJECTS:${target}>)
 endfunction()
 
 # Torch's headers as system headers, precompiled once; several files are compiled as one.
@@ -37,11 +48,9 @@ target_precompile_headers(vitrine_torch_header PRIVATE <torch/torch.h>)
 
 # The whole library, made of the layers.
 function(vitrine_library)
-  get_property(layers GLOBAL PROPERTY VITRINE_LAYERS)
-  add_library(vitrine SHARED)
-  foreach(layer ${layers})
-    target_sources(vitrine PRIVATE $<TARGET_OBJECTS:${layer}>)
-  endforeach()
+  get_property(objects GLOBAL PROPERTY VITRINE_OBJECTS)
+  set_property(GLOBAL PROPERTY VITRINE_OBJECTS "")  # what follows belongs to the program
+  add_library(vitrine SHARED ${objects})
   target_include_directories(vitrine PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                             $<INSTALL_INTERFACE:include>)
   target_link_libraries(vitrine
@@ -50,4 +59,19 @@ function(vitrine_library)
             PNG::PNG JPEG::JPEG CURL::libcurl LibArchive::LibArchive OpenSSL::Crypto ZLIB::ZLIB
             PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH
             PkgConfig::ISAL protobuf::libprotobuf)
+endfunction()
+
+# What the program has beyond the library, in one archive, so that tests can call it.
+function(vitrine_program)
+  get_property(objects GLOBAL PROPERTY VITRINE_OBJECTS)
+  add_library(vitrine_commands STATIC ${objects})
+  target_link_libraries(vitrine_commands PUBLIC vitrine PRIVATE yaml-cpp OpenMP::OpenMP_CXX)
+  # Only to link: torch's definitions would not fit the precompiled header.
+  foreach(library ${TORCH_LIBRARIES})
+    target_link_libraries(vitrine_commands PRIVATE $<LINK_ONLY:${library}>)
+  endforeach()
+  add_executable(vitrine_program vitrine/main.cpp)
+  set_target_properties(vitrine_program PROPERTIES
+    OUTPUT_NAME vitrine RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(vitrine_program PRIVATE vitrine_commands)
 endfunction()

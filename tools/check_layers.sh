@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fails if a file includes a layer that lies below its own (docs/architecture.md), or if a
-# torch-free layer includes torch.
+# Fails if a file includes a layer that lies below its own (docs/architecture.md), if a torch-free layer
+# includes torch, or if a public header (docs/library.md) includes one that is not public.
 cd "$(dirname "$0")/.." || exit 1
 layers="core plot report kernels ops nn models data formats weights infer inspect train studies labs serve cli"
 torch_free="core plot report kernels"
@@ -25,4 +25,9 @@ done
 if grep -lE '#include <(torch|ATen|c10)/' vitrine/cli/*.h; then
   echo "headers of cli must stay free of torch"; bad=1
 fi
+public=$(sed -n 's/^| `\(vitrine[^`]*\)`.*/\1/p' docs/library.md | sort)
+[ -n "$public" ] || { echo "docs/library.md lists no header"; bad=1; }
+for used in $(sed -n 's|^#include "\(vitrine/.*\)"|\1|p' $public | sort -u); do
+  echo "$public" | grep -qx "$used" || { echo "$used: included by a public header, not in docs/library.md"; bad=1; }
+done
 exit $bad

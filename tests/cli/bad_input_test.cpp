@@ -1,4 +1,4 @@
-// What users get wrong: a clear message, exit code 1, and nothing lost.
+// What users get wrong: a clear message, exit code 1 or, for misuse, 2, and nothing lost.
 #include <gtest/gtest.h>
 
 #include "tests/support/command.h"
@@ -13,11 +13,15 @@ class BadInput : public testing::Test {
  protected:
   BadInput() { test::save_small_checkpoint(good_, "vit_ti16", test::kSmallVit); }
 
-  std::string error_of(std::vector<std::string> arguments) {
+  std::string error_of(std::vector<std::string> arguments, int code = 1) {
     const auto outcome = test::run_command(std::move(arguments));
-    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     return outcome.err;
+  }
+
+  std::string misuse_of(std::vector<std::string> arguments) {
+    return error_of(std::move(arguments), 2);
   }
 
   test::TemporaryFolder folder_;
@@ -70,23 +74,23 @@ TEST_F(BadInput, MissingDataSaysWhatToFetch) {
 }
 
 TEST_F(BadInput, HeadsAndPatchesThatDoNotFitAreNamed) {
-  EXPECT_TRUE(test::contains(error_of({"summary", "vit_b16", "heads=7"}),
+  EXPECT_TRUE(test::contains(misuse_of({"summary", "vit_b16", "heads=7"}),
                              "dim 768 is not a multiple of heads 7"));
-  EXPECT_TRUE(test::contains(error_of({"summary", "vit_b16", "patch=15"}),
+  EXPECT_TRUE(test::contains(misuse_of({"summary", "vit_b16", "patch=15"}),
                              "patch 15 does not divide image 224"));
-  EXPECT_TRUE(test::contains(error_of({"summary", "vit_b61"}), "vit_b16"));
+  EXPECT_TRUE(test::contains(misuse_of({"summary", "vit_b61"}), "vit_b16"));
 }
 
 TEST_F(BadInput, SharesOutsideTheirRangeAreNamed) {
-  EXPECT_TRUE(test::contains(error_of({"summary", "vit_b16", "dropout=1.5"}), "dropout 1.5"));
-  EXPECT_TRUE(test::contains(error_of({"summary", "cct_2_3x2", "drop_path=1"}), "drop_path 1"));
+  EXPECT_TRUE(test::contains(misuse_of({"summary", "vit_b16", "dropout=1.5"}), "dropout 1.5"));
+  EXPECT_TRUE(test::contains(misuse_of({"summary", "cct_2_3x2", "drop_path=1"}), "drop_path 1"));
 }
 
 TEST_F(BadInput, AnUnknownDeviceIsNamed) {
-  EXPECT_TRUE(test::contains(error_of({"eval", good_.string(), "--device", "tpu"}), "tpu"));
+  EXPECT_TRUE(test::contains(misuse_of({"eval", good_.string(), "--device", "tpu"}), "tpu"));
   const auto out = folder_ / "out";
-  EXPECT_TRUE(test::contains(error_of({"train", VITRINE_SOURCE_DIR "/recipes/cct2-cifar10.yaml",
-                                       "--device", "tpu", "--out", out}),
+  EXPECT_TRUE(test::contains(misuse_of({"train", VITRINE_SOURCE_DIR "/recipes/cct2-cifar10.yaml",
+                                        "--device", "tpu", "--out", out}),
                              "tpu"));
   EXPECT_FALSE(fs::exists(out));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "tests/support/errors.h"
@@ -30,6 +31,23 @@ TEST(Files, AFailedWriteKeepsTheOldFileAndLeavesNothingBehind) {
   EXPECT_TRUE(test::contains(message, "free space"));
   EXPECT_EQ(read_file(folder / "a"), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Files, AFailedWriteTellsItsCause) {
+  test::TemporaryFolder folder;
+  fs::create_directory(folder / "a");
+  errno = 0;
+  const auto message = test::error_of([&] { write_file_atomically(folder / "a", "text"); });
+  EXPECT_TRUE(test::contains(message, "Is a directory"));
+}
+
+TEST(Files, APathThatCannotBeFollowedIsNamedWithTheCause) {
+  test::TemporaryFolder folder;
+  fs::create_symlink(folder / "loop", folder / "loop");
+  EXPECT_TRUE(test::contains(test::error_of([&] { read_file(folder / "loop"); }),
+                             "loop: Too many levels of symbolic links"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read_file(std::string(5000, 'x')); }),
+                             "File name too long"));
 }
 
 TEST(Files, NamesTheFileThatCannotBeRead) {

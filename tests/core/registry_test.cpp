@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "vitrine/core/nearest.h"
 
 namespace vitrine {
 
@@ -27,6 +28,14 @@ TEST(Registry, AnUnknownNameThrowsWithTheNearestAndTheKnownOnes) {
   const auto message = test::error_of([&] { r.get("vit_b61"); });
   EXPECT_TRUE(test::contains(message, "did you mean 'vit_b16'?"));
   EXPECT_TRUE(test::contains(message, "known: vit_b16, resnet18"));
+}
+
+TEST(Nearest, SuggestsOnlyWhatIsNear) {
+  EXPECT_EQ(nearest("9", {"1", "2", "all"}), "");
+  EXPECT_EQ(nearest("fr", {"en", "ko"}), "");
+  EXPECT_EQ(nearest("kr", {"en", "ko"}), "ko");
+  EXPECT_EQ(nearest("vti", {"vit", "cct"}), "vit");
+  EXPECT_EQ(nearest("epohcs", {"epochs", "seed"}), "epochs");
 }
 
 }  // namespace vitrine

@@ -116,6 +116,31 @@ TEST(Settings, AnUnknownKeyInAGroupOrOverrideIsNamedWithItsPath) {
                              "command line: unknown key 'inner.rte'"));
 }
 
+TEST(Settings, AKeyOfAnotherPlaceIsSuggestedWithItsPath) {
+  EXPECT_TRUE(test::contains(test::error_of([] { read("", {"rate=4"}); }),
+                             "command line: unknown key 'rate'; did you mean 'inner.rate'?"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read("", {"outer.inner.rate=4"}); }),
+                             "unknown key 'outer'; did you mean 'inner.rate'?"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read("inner: {epochs: 4}\n"); }),
+                             "r.yaml:1: unknown key 'inner.epochs'; did you mean 'epochs'?"));
+}
+
+TEST(Settings, NumbersThatAreNotFiniteAreRefused) {
+  for (const auto* value : {".inf", "-.inf", ".nan", "[0.9, .inf]"}) {
+    const auto key = value[0] == '[' ? "inner.betas" : "inner.rate";
+    EXPECT_TRUE(test::contains(
+        test::error_of([&] { read("", {fmt::format("{}={}", key, value)}); }),
+        fmt::format("command line: {} is '{}', expected finite numbers only", key, value)));
+  }
+}
+
+TEST(Settings, WhatIsRefusedIsTheUsersToCorrect) {
+  for (const auto* text : {"epohcs: 4\n", "epochs: many\n", "color: gren\n", "inner: 3\n",
+                           "a: [1\n", "name: a\nname: b\n", "inner: {rate: .inf}\n"})
+    EXPECT_THROW(read(text), UsageError) << text;
+  EXPECT_THROW(read("", {"epochs"}), UsageError);
+}
+
 TEST(Settings, AWrongTypeIsNamedWithValueAndExpectation) {
   EXPECT_TRUE(test::contains(test::error_of([] { read("epochs: many\n"); }),
                              "r.yaml:1: epochs is 'many', expected a whole number"));

@@ -217,10 +217,10 @@ TEST(ImageFolder, SaysThatAShareOfTooFewImagesIsNone) {
   paint(folder / "dog/a.png", 2);
   auto c = folder_config(folder.path());
   EXPECT_TRUE(test::contains(test::error_of([&] { open_image_splits(c, 1); }),
-                             "data.validation=0.1 of 2 images is less than one"));
+                             "data.validation=0.1 of 2 images is 0 images"));
   c.validation = 0;
   EXPECT_TRUE(test::contains(test::error_of([&] { open_image_splits(c, 1); }),
-                             "no test images; set data.val"));
+                             "have 10 images or more with data.validation=0.1"));
 }
 
 TEST(ImageSplits, TheCutOfABalancedSetIsTheSeedsPermutation) {

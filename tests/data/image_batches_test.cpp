@@ -40,6 +40,15 @@ torch::Tensor normalized(const Image& image, const DataConfig& c) {
 
 }  // namespace
 
+TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
+  const auto c = resolved(small());
+  const auto train = open_image_split(c, 0, Split::Train);
+  std::vector<int64_t> expected(4);
+  for (int64_t i = 0; i < train->size(); ++i) ++expected[train->label(i)];
+  EXPECT_EQ(open_data(c, 0).class_counts, expected);
+  EXPECT_EQ(std::accumulate(expected.begin(), expected.end(), int64_t{0}), 54);
+}
+
 TEST(ImageBatches, NormalisesImagesAsStored) {
   const auto c = resolved(small());
   const auto data = open_image_split(c, 0, Split::Test);

@@ -61,6 +61,57 @@ TEST_F(SmallClassifier, AnswersABatchAsItAnswersEachImage) {
   EXPECT_TRUE(classifier.classify_batch({}, 2).empty());
 }
 
+TEST_F(SmallClassifier, GivesTheLogitsAndTheFeaturesOfTheNetwork) {
+  const auto classifier = Classifier::load(path_);
+  const std::vector<Image> images = {noise(1, 16, 16), noise(2, 40, 20)};
+  const auto checkpoint = load_checkpoint(path_);
+  const torch::NoGradGuard no_grad;
+  const auto logits = classifier.logits_batch(images), features = classifier.features_batch(images);
+  ASSERT_EQ(logits.size(), 2);
+  ASSERT_EQ(features.size(), 2);
+  for (size_t i = 0; i < 2; ++i) {
+    const auto x = preprocess(images[i], *checkpoint.info.preprocess).unsqueeze(0);
+    const auto expected = checkpoint.model->features(x);
+    EXPECT_TRUE(torch::allclose(torch::tensor(features[i]), expected[0], 1e-4, 1e-5));
+    EXPECT_TRUE(torch::allclose(torch::tensor(logits[i]), checkpoint.model->logits(expected)[0],
+                                1e-4, 1e-5));
+  }
+  EXPECT_EQ(classifier.logits(images[0]).size(), 4);
+  EXPECT_EQ(classifier.features(images[0]).size(), 32);
+  EXPECT_TRUE(torch::allclose(torch::tensor(classifier.features(images[1])),
+                              torch::tensor(features[1]), 1e-4, 1e-5));
+  EXPECT_TRUE(classifier.logits_batch({}).empty());
+  EXPECT_TRUE(classifier.features_batch({}).empty());
+}
+
+TEST_F(SmallClassifier, ReadsManyFilesInOrderAndSaysWhichItCannot) {
+  const auto classifier = Classifier::load(path_);
+  std::vector<fs::path> files;
+  for (uint64_t i = 0; i < 70; ++i) {  // more than two batches
+    files.push_back(folder_ / std::to_string(i));
+    if (i == 33)
+      write_file_atomically(files[i], "no image");
+    else if (i != 40)  // does not exist
+      write_png(files[i], noise(i, 20, 16 + static_cast<int64_t>(i)));
+  }
+  size_t next = 0;
+  classifier.classify_files(files, 2, [&](const FilePredictions& result) {
+    ASSERT_LT(next, files.size());
+    EXPECT_EQ(result.file, files[next]);
+    if (next == 33 || next == 40) {
+      EXPECT_TRUE(test::contains(result.error, files[next].string()));
+      EXPECT_TRUE(result.predictions.empty());
+    } else {
+      const auto single = classifier.classify_file(files[next], 2);
+      ASSERT_EQ(result.predictions.size(), 2) << result.error;
+      EXPECT_EQ(result.predictions[0].index, single[0].index);
+      EXPECT_NEAR(result.predictions[0].probability, single[0].probability, 1e-5);
+    }
+    ++next;
+  });
+  EXPECT_EQ(next, 70);
+}
+
 TEST_F(SmallClassifier, GivesAllClassesIfAskedForMore) {
   EXPECT_EQ(Classifier::load(path_).classify(noise(1, 16, 16), 100).size(), 4);
 }

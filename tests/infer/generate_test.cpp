@@ -234,8 +234,32 @@ TEST(Sample, RefusesWhatTheModelCannotDo) {
   EXPECT_TRUE(test::contains(refusal({"sample", images, "--complete", image}), "6 x 4"));
   EXPECT_TRUE(test::contains(refusal({"sample", texts, "--complete", image}), "text, not images"));
   EXPECT_TRUE(test::contains(refusal({"sample", images, "--text", "a"}), "has learned images"));
-  EXPECT_TRUE(test::contains(refusal({"sample", images, "--temperature", "0"}), "temperature 0"));
-  EXPECT_TRUE(test::contains(refusal({"sample", images, "-n", "0"}), "at least one"));
+  const auto misuse = [](const std::vector<std::string>& arguments) {
+    const auto outcome = test::run_command(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_TRUE(test::contains(misuse({"sample", images, "--temperature", "0"}),
+                             "--temperature: 0 is out of range (above 0)"));
+  EXPECT_TRUE(
+      test::contains(misuse({"sample", images, "-n", "0"}), "0 is out of range (1 or more)"));
+}
+
+TEST(SampleCommand, NamesEveryTileOfTheSheet) {
+  const test::TemporaryFolder folder;
+  save_shaken(folder / "m.safetensors", kImages);
+  Image image(5, 4);
+  std::fill(image.pixels.begin(), image.pixels.end(), uint8_t{90});
+  write_png(folder / "half.png", image);
+  const auto model = (folder / "m.safetensors").string(), out = (folder / "sheet.svg").string();
+  const auto completed = test::run_command(
+      {"sample", model, "-n", "2", "--complete", (folder / "half.png").string(), "-o", out});
+  ASSERT_EQ(completed.code, 0) << completed.err;
+  for (const auto* title : {">original<", ">given<", ">completed 1<", ">completed 2<"})
+    EXPECT_TRUE(test::contains(read_file(out), title)) << title;
+  ASSERT_EQ(test::run_command({"sample", model, "-n", "3", "-o", out}).code, 0);
+  for (const auto* title : {">sample 1<", ">sample 2<", ">sample 3<"})
+    EXPECT_TRUE(test::contains(read_file(out), title)) << title;
 }
 
 }  // namespace vitrine

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/errors.h"
+#include "vitrine/inspect/pattern_figure.h"
 
 namespace vitrine {
 namespace {
@@ -57,6 +58,30 @@ TEST(Approximation, TheFigureHasAChartPerLayer) {
 TEST(Approximation, RefusesTooFewOrTooManyTokens) {
   EXPECT_TRUE(test::contains(test::error_of([] { approximation_errors(10, 1); }),
                              "approximation: n 10 is not between 64 and 4096"));
+}
+
+TEST(Approximation, ThePointWithoutErrorIsShownAtTheFloorOfTheAxis) {
+  const auto figure = approximation_figure(
+      {{"Linformer", "", "projected length k", {16, 32, 64}, {0.4, 0.1, 0}}}, 64);
+  const auto& chart = std::get<plot::Chart>(figure.panels.at(0));
+  ASSERT_EQ(chart.series.size(), 2u);
+  const auto& exact = chart.series[1];
+  EXPECT_EQ(exact.x, (std::vector<double>{64}));
+  EXPECT_GT(exact.y.at(0), 0);
+  EXPECT_LT(exact.y.at(0), 0.1);
+  EXPECT_EQ(exact.mark, plot::Mark::Points);
+  EXPECT_TRUE(test::contains(exact.name, "error 0"));
+  EXPECT_TRUE(test::contains(figure.note, "lower edge"));
+}
+
+TEST(PatternFigure, NamesItsColoursInALegend) {
+  const AttentionPattern strided{.kind = PatternKind::Strided, .stride = 4};
+  const auto figure = pattern_figure(strided, 16);
+  EXPECT_EQ(figure.title.find("dark"), std::string::npos);
+  std::vector<std::string> names;
+  for (const auto& swatch : figure.legend) names.push_back(swatch.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"window", "stride", "the token itself", "not attended",
+                                             "later token (causal mask)"}));
 }
 
 }  // namespace vitrine

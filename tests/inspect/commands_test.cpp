@@ -78,7 +78,7 @@ TEST(SummaryCommand, RefusesBadInputClearly) {
   EXPECT_TRUE(contains(run_command({"summary", "vit_b16", "imag=3"}).err, "image"));
   EXPECT_TRUE(contains(run_command({"summary", "vit_b16", "image=100"}).err,
                        "patch 16 does not divide image 100"));
-  EXPECT_EQ(run_command({"summary", "vit_b16", "image=100"}).code, 1);
+  EXPECT_EQ(run_command({"summary", "vit_b16", "image=100"}).code, 2);
   EXPECT_EQ(run_command({"summary"}).code, 2);
   const test::TemporaryFolder folder;
   EXPECT_TRUE(contains(run_command({"summary", folder.path().string()}).err, "not a run folder"));
@@ -123,6 +123,12 @@ TEST(ExplainCommand, WritesThePage) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, out + "/explain.html\n");
   EXPECT_TRUE(fs::exists(out + "/rollout.png"));
+  EXPECT_TRUE(contains(result.err, " × uniform"));
+  const auto json =
+      json_lines(run_command({"explain", "--model", path, image, "--out", out, "--json"}).out)
+          .at(0);
+  EXPECT_LE(json["rollout"]["least"], 1);
+  EXPECT_GE(json["rollout"]["greatest"], 1);
 }
 
 TEST(ExplainCommand, RefusesAnImageThatIsNone) {

@@ -10,6 +10,7 @@
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/inspect/explain_figures.h"
 #include "vitrine/inspect/rollout.h"
 #include "vitrine/nn/attention_capture.h"
 
@@ -29,7 +30,9 @@ Image ramp() {
   return image;
 }
 
-double sum(const plot::Matrix& m) { return std::accumulate(m.values.begin(), m.values.end(), 0.0); }
+double sum(const AttentionMap& map) {
+  return std::accumulate(map.multiples.values.begin(), map.multiples.values.end(), 0.0);
+}
 
 class Explain : public testing::Test {
  protected:
@@ -51,11 +54,16 @@ TEST_F(Explain, TellsWhatAVitLooksAt) {
   EXPECT_EQ(e.image.height, 20);
   ASSERT_EQ(e.heads.size(), 2);
   ASSERT_EQ(e.heads[0].size(), 2);
-  EXPECT_EQ(e.heads[1][1].rows, 4);
-  EXPECT_LT(sum(e.heads[0][0]), 1);  // the class token keeps a share for itself
-  EXPECT_GT(sum(e.heads[0][0]), 0.8);
-  EXPECT_EQ(e.rollout.rows, 4);
-  EXPECT_EQ(e.rollout.columns, 4);
+  EXPECT_EQ(e.heads[1][1].multiples.rows, 4);
+  EXPECT_EQ(e.heads[1][1].tokens, 17);
+  EXPECT_LT(sum(e.heads[0][0]), 17);  // the class token keeps a share for itself
+  EXPECT_GT(sum(e.heads[0][0]), 0.8 * 17);
+  EXPECT_GT(e.heads[0][0].entropy, 0.9);
+  EXPECT_LE(e.heads[0][0].entropy, 1);
+  EXPECT_EQ(e.rollout.multiples.rows, 4);
+  EXPECT_EQ(e.rollout.multiples.columns, 4);
+  EXPECT_NEAR(sum(e.rollout), 16, 1e-4);
+  EXPECT_GT(e.rollout_kept, 0.2);  // a quarter through two residual connections
   EXPECT_EQ(e.positions.rows, 16);
   EXPECT_NEAR(e.positions.at(5, 5), 1, 1e-5);
   ASSERT_EQ(e.predictions.size(), 4);
@@ -66,8 +74,9 @@ TEST_F(Explain, AveragesOverTokensWithoutClassToken) {
   const auto e = explain(load("cct_2_3x2", {}), ramp());
   EXPECT_FALSE(e.class_token);
   ASSERT_EQ(e.heads.size(), 2);
-  EXPECT_NEAR(sum(e.heads[0][0]), 1, 1e-5);
-  EXPECT_NEAR(sum(e.rollout), 1, 1e-5);
+  EXPECT_NEAR(sum(e.heads[0][0]), 16, 1e-4);
+  EXPECT_NEAR(sum(e.rollout), 16, 1e-4);
+  EXPECT_NEAR(e.rollout_kept, 0, 1e-5);
 }
 
 TEST_F(Explain, ReadsATokensShareInThePoolOfACct) {
@@ -87,9 +96,14 @@ TEST_F(Explain, ReadsATokensShareInThePoolOfACct) {
   const auto e = explain(cct, image);
   AttentionCapture again;
   cct.model->forward(preprocess(image, cct.info.preprocess.value()).unsqueeze(0));
+  const auto as_tensor = [](const AttentionMap& map) {
+    return torch::tensor(map.multiples.values, torch::kDouble) / map.tokens;
+  };
   const auto expected = attention_rollout(again.layers, again.readout).to(torch::kDouble).flatten();
+  EXPECT_TRUE(torch::allclose(as_tensor(e.rollout), expected, 1e-4, 1e-6));
+  EXPECT_EQ(e.readout, Readout::Weighted);
   EXPECT_TRUE(
-      torch::allclose(torch::tensor(e.rollout.values, torch::kDouble), expected, 1e-4, 1e-6));
+      torch::allclose(as_tensor(e.pooling), again.readout[0].to(torch::kDouble), 1e-4, 1e-6));
 }
 
 TEST_F(Explain, EveryWayToReadTheTokensIsRecorded) {
@@ -105,7 +119,77 @@ TEST_F(Explain, EveryWayToReadTheTokensIsRecorded) {
     expected.narrow(1, 0, mean ? 16 : 1).fill_(mean ? 1.0 / 16 : 1.0);
     ASSERT_TRUE(capture.readout.defined()) << option;
     EXPECT_TRUE(torch::allclose(capture.readout, expected)) << option;
+    EXPECT_EQ(capture.readout_kind, mean ? Readout::Mean : Readout::Token) << option;
   }
+}
+
+TEST_F(Explain, SaysHowTheImageBecomesTokensAndWhatReadsThem) {
+  auto mean = test::kSmallVit;
+  mean.push_back("model.pool=mean");
+  const auto vit = explain(load("vit_c10_small", test::kSmallVit), ramp());
+  EXPECT_EQ(tokens_text(vit),
+            "The image, resized to 16 x 16 pixels, is cut into patches of 4 x 4 pixels: a grid of "
+            "4 x 4.");
+  EXPECT_EQ(readout_text(vit), "the class token");
+  EXPECT_EQ(readout_text(explain(load("vit_c10_small", mean), ramp())), "the mean of all tokens");
+  const auto cct = explain(load("cct_2_3x2", {}), ramp());
+  EXPECT_TRUE(test::contains(tokens_text(cct), "overlapping convolutional tokenizer makes 4 x 4"));
+  EXPECT_TRUE(test::contains(tokens_text(cct), "Each token sees 13 x 13 pixels"));
+  EXPECT_EQ(tokens_text(cct).find("cut"), std::string::npos);
+  EXPECT_EQ(readout_text(cct), "the sequence pooling");
+}
+
+TEST_F(Explain, TitleAndCaptionOfTheRolloutAgree) {
+  const auto cct = explain(load("cct_2_3x2", {}), ramp());
+  const auto figure = rollout_figure(cct);
+  EXPECT_EQ(figure.title, "Attention rollout: how much of each token reaches the sequence pooling");
+  ASSERT_EQ(figure.panels.size(), 4u);  // image, pooling, rollout, both
+  EXPECT_TRUE(test::contains(std::get<plot::HeatMap>(figure.panels[1]).title, "Pooling weights"));
+  const auto page = read_file(write_explanation(cct, "x", folder_ / "cct").back());
+  EXPECT_TRUE(test::contains(page, "How much of each token reaches the sequence pooling, as"));
+  EXPECT_EQ(page.find("patch"), std::string::npos);
+  EXPECT_EQ(rollout_figure(explain(load("vit_c10_small", test::kSmallVit), ramp())).panels.size(),
+            3u);
+}
+
+TEST_F(Explain, MapsOfUniformAttentionAreWhiteAndSaidToBeUninformative) {
+  const auto vit = load("vit_c10_small", test::kSmallVit);
+  {
+    const torch::NoGradGuard no_grad;
+    for (auto& p : vit.model->named_parameters())
+      if (p.key().find("attn.qkv") != std::string::npos) p.value().zero_();
+  }
+  const auto e = explain(vit, ramp());
+  for (const auto& layer : e.heads)
+    for (const auto& head : layer) {
+      EXPECT_NEAR(head.entropy, 1, 1e-5);
+      for (const double value : head.multiples.values) EXPECT_NEAR(value, 1, 1e-4);
+    }
+  EXPECT_TRUE(near_uniform(e.rollout));
+  const auto attention = attention_figure(e), rollout = rollout_figure(e);
+  EXPECT_TRUE(
+      test::contains(attention.note, "4 of 4 maps lie within 0.80–1.25 ×: close to uniform"));
+  EXPECT_TRUE(
+      test::contains(rollout.note, "1.00–1.00 × uniform: close to uniform, not informative"));
+  EXPECT_TRUE(test::contains(attention.title, "Attention of the class token"));
+  EXPECT_TRUE(std::holds_alternative<plot::Image>(attention.panels[0]));  // beside each row
+  const auto& map = std::get<plot::HeatMap>(attention.panels[1]);
+  EXPECT_EQ(map.title, "H 1.00; 1.00–1.00 ×");
+  for (const double value : map.values.values) EXPECT_NEAR(value, 0, 1e-3);  // the scale's white
+}
+
+TEST_F(Explain, AHeadThatLooksAtOneTokenIsSaidToDoSo) {
+  auto e = explain(load("vit_c10_small", test::kSmallVit), ramp());
+  auto& head = e.heads[1][0];
+  std::fill(head.multiples.values.begin(), head.multiples.values.end(), 0.0);
+  head.multiples.values[3] = 17;
+  head.entropy = 0;
+  const auto figure = attention_figure(e);
+  EXPECT_TRUE(test::contains(figure.note, "16 of 64 values lie beyond"));
+  EXPECT_TRUE(test::contains(figure.note, "3 of 4 stay within 0.50–2.00 ×"));
+  const auto& map = std::get<plot::HeatMap>(figure.panels[4]);  // second row: image, head 1
+  EXPECT_EQ(map.title, "H 0.00; 0.00–17.0 ×");
+  EXPECT_EQ(map.values.values[3], kScaleDoublings);
 }
 
 TEST_F(Explain, ShowsLayersWithDifferentNumbersOfHeads) {
@@ -142,7 +226,7 @@ TEST_F(Explain, LeavesPositionsOutWhereThereAreNone) {
       write_explanation(explain(load("vit_c10_small", settings), ramp()), "x", folder_ / "out");
   EXPECT_EQ(files.size(), 4);
   EXPECT_FALSE(fs::exists(folder_ / "out" / "positions.png"));
-  EXPECT_TRUE(test::contains(read_file(files.back()), "adds no positions"));
+  EXPECT_TRUE(test::contains(read_file(files.back()), "adds no position embeddings"));
 }
 
 TEST_F(Explain, RefusesAttentionThatHoldsNoWeights) {

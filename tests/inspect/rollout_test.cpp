@@ -82,8 +82,8 @@ TEST(Rollout, WeighsTheTokensAsTheAnswerReadsThem) {
   const auto readout = torch::tensor({{0.1, 0.2, 0.3, 0.4}, {1.0, 0.0, 0.0, 0.0}}, torch::kDouble);
   auto record = still({2, 2, 0});
   record.weights = record.weights.expand({2, 1, 4, 4});  // two images
-  EXPECT_TRUE(torch::allclose(attention_rollout({record, record}, readout),
-                              readout.view({2, 2, 2})));
+  EXPECT_TRUE(
+      torch::allclose(attention_rollout({record, record}, readout), readout.view({2, 2, 2})));
 }
 
 TEST(Rollout, SpreadsAReducedKeyOverTheQueriesThatItCovers) {
@@ -124,7 +124,9 @@ TEST(Rollout, RejectsWhatDoesNotFitTheGrids) {
                                attention_rollout({still({2, 2, 0})}, torch::ones({1, 3}));
                              }),
                              "the answer reads 1x3 tokens, the last layer gives 4"));
-  EXPECT_TRUE(test::contains(test::error_of([] { attention_rollout({}, torch::ones({1, 1})); }),
+  EXPECT_TRUE(test::contains(test::error_of([] {
+                               attention_rollout({}, torch::ones({1, 1}));
+                             }),
                              "no attention weights"));
 }
 
@@ -144,6 +146,19 @@ TEST(HeadMaps, LieOnTheGridOfTheKeys) {
   const auto weights = values({0.1, 0.9}).expand({1, 1, 8, 2});
   const auto maps = head_maps({weights, {2, 4, 0}, {1, 2, 0}});
   EXPECT_TRUE(torch::allclose(maps[0][0], values({0.1, 0.9}).view({1, 2})));
+}
+
+TEST(HeadEntropy, IsOneForUniformAttentionAndZeroForASingleKey) {
+  EXPECT_NEAR(head_entropy(uniform(2, {2, 2, 1}))[0][1].item<double>(), 1, 1e-9);
+  EXPECT_NEAR(head_entropy(still({2, 2, 0}))[0][0].item<double>(), 0, 1e-9);
+  EXPECT_NEAR(head_entropy(still({1, 1, 0}))[0][0].item<double>(), 1, 1e-9);  // one key is all keys
+}
+
+TEST(HeadEntropy, IsThatOfTheClassTokenOrTheMeanOverTheQueries) {
+  auto weights = torch::eye(4, torch::kDouble).unsqueeze(0).clone();
+  weights[0][0] = values({0.5, 0.5, 0, 0});
+  EXPECT_NEAR(head_entropy(layer(weights, {1, 3, 1}))[0][0].item<double>(), 0.5, 1e-9);
+  EXPECT_NEAR(head_entropy(layer(weights, {1, 4, 0}))[0][0].item<double>(), 0.125, 1e-9);
 }
 
 TEST(PositionSimilarity, IsTheCosineBetweenPatches) {

@@ -26,6 +26,8 @@ TEST(Install, TheExampleBuildsAgainstTheInstalledCopyAndNamesAnImage) {
   const auto answer = must({build + "/classify", "m.safetensors", "p.png"});
   EXPECT_TRUE(test::contains(answer, "%"));
   EXPECT_EQ(std::count(answer.begin(), answer.end(), '\n'), 4) << answer;  // it knows four classes
+  const auto alike = must({build + "/similarity", "m.safetensors", "p.png", "p.png"});
+  EXPECT_TRUE(test::contains(alike, "cosine of 32 features  1.0000")) << alike;
   EXPECT_NE(run_process({build + "/classify", "m.safetensors", "none.png"}, folder.path()).status,
             0);
   EXPECT_TRUE(test::contains(must({prefix + "/bin/vitrine", "--help"}), "train"));

@@ -8,6 +8,7 @@
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "vitrine/plot/markup.h"
 
 namespace vitrine::labs {
 namespace {
@@ -69,6 +70,7 @@ TEST_P(EveryLanguage, LabsTeachAndLeaveTheirFigures) {
     for (const auto& figure : kFigures.at(name))
       for (const auto* format : {".png", ".svg"})
         EXPECT_TRUE(fs::exists(folder / (figure + format))) << figure << format;
+    EXPECT_TRUE(fs::exists(folder / (lab.figure + ".png"))) << lab.figure;
   }
 }
 
@@ -79,6 +81,7 @@ TEST_P(EveryLanguage, ExercisesTeachAndLeaveAFigure) {
     const auto text = smoke_run({"exercise", name}, GetParam(), folder.path());
     expect_taught(exercise, texts, folder.path(), text);
     EXPECT_GE(figures_in(folder.path()), 1) << name;
+    EXPECT_TRUE(fs::exists(folder / (exercise.figure + ".png"))) << exercise.figure;
   }
 }
 
@@ -93,20 +96,38 @@ TEST(LabCommand, TheLearnersSentencesAreTaken) {
   EXPECT_TRUE(test::contains(text, "cat"));
 }
 
+TEST(LabCommand, TheMapsOfVarianceHaveTheirScale) {
+  const test::TemporaryFolder folder;
+  smoke_run({"2"}, "en", folder.path());
+  const auto label = Translations(lab_texts(), "en").at("lab2.heads.variance");
+  EXPECT_TRUE(test::contains(read_file(folder / "02_multi_head_attention.svg"), label));
+}
+
+TEST(LabCommand, TheIndexRepeatsTheFolder) {
+  const test::TemporaryFolder folder;
+  const auto out = folder / "a b";
+  smoke_run({"1"}, "en", out);
+  EXPECT_TRUE(test::contains(read_file(out / "index.html"),
+                             plot::escape_markup("lab 2 --lang en --out '" + out.string() + "'")));
+}
+
 TEST(LabCommand, RefusesWhatItDoesNotKnow) {
   const auto error = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "lab");
     const auto outcome = test::run_command(arguments);
-    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.code, 2);
     EXPECT_TRUE(outcome.out.empty());
     return outcome.err;
   };
   EXPECT_TRUE(test::contains(error({"6"}), "(known: 1, 2, 3, 4, 5, all, exercise, quiz)"));
+  EXPECT_EQ(error({"9"}).find("did you mean"), std::string::npos);
+  EXPECT_EQ(error({"1", "--lang", "fr"}).find("did you mean"), std::string::npos);
+  EXPECT_TRUE(test::contains(error({"1", "--lang", "kr"}), "did you mean 'ko'?"));
   EXPECT_TRUE(test::contains(error({"exercis"}), "did you mean 'exercise'?"));
   EXPECT_TRUE(test::contains(error({"exercise"}), "(known: positions, heads, rnn, sentence)"));
   EXPECT_TRUE(test::contains(error({"exercise", "head"}), "did you mean 'heads'?"));
   EXPECT_TRUE(test::contains(error({"exercise", "heads", "a text"}), "takes no text"));
-  EXPECT_TRUE(test::contains(error({"1", "2"}), "lab 1: takes nothing behind it"));
+  EXPECT_TRUE(test::contains(error({"1", "2"}), "lab 1: takes no further argument"));
   EXPECT_TRUE(test::contains(error({"1", "--lang", "tlh"}), "language 'tlh' is not known"));
   EXPECT_EQ(test::run_command({"lab"}).code, 2);
   EXPECT_EQ(test::run_command({"lab", "1", "--seed", "-3"}).code, 2);

@@ -4,10 +4,9 @@
 
 #include <cmath>
 
-#include "vitrine/labs/basics_numbers.h"
-#include "vitrine/labs/block_norms.h"
-#include "vitrine/labs/block_numbers.h"
-#include "vitrine/labs/positions_numbers.h"
+#include "vitrine/labs/basics/numbers.h"
+#include "vitrine/labs/block/numbers.h"
+#include "vitrine/labs/positions/numbers.h"
 
 namespace vitrine::labs {
 namespace {

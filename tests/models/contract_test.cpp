@@ -8,8 +8,10 @@
 #include "tests/support/shake.h"
 #include "tests/support/small_model.h"
 #include "tests/support/temporary_folder.h"
+#include "vitrine/models/cct.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/vit.h"
+#include "vitrine/nn/attention_capture.h"
 #include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
@@ -155,6 +157,50 @@ TEST(Vit, RefusesToReplaceAHeadThatNormalises) {
   const auto model = small("vit_c10_302m").build();
   EXPECT_TRUE(test::contains(test::error_of([&] { model->reset_head(3); }),
                              "build the model with head linear"));
+}
+
+TEST_P(Contract, ImageTokensLieOnTheGridThatAttentionSees) {
+  const auto model = small(GetParam()).build();
+  const auto tokens = model->image_tokens();
+  if (!tokens) return;
+  model->eval();
+  const torch::NoGradGuard no_grad;
+  AttentionCapture capture;
+  model->forward(model->example_input(1));
+  ASSERT_FALSE(capture.layers.empty());
+  EXPECT_EQ(capture.layers.front().queries.rows, tokens->rows);
+  EXPECT_EQ(capture.layers.front().queries.columns, tokens->columns);
+}
+
+TEST(Vit, TellsThatItsPatchesDoNotOverlap) {
+  const auto tokens =
+      Vit({.image = 32, .patch = 4, .dim = 12, .depth = 1, .heads = 1}).image_tokens();
+  ASSERT_TRUE(tokens.has_value());
+  EXPECT_EQ(tokens->rows, 8);
+  EXPECT_EQ(tokens->field, 4);
+  EXPECT_FALSE(tokens->overlap());
+}
+
+TEST(Cct, TellsWhichPixelsATokenSees) {
+  for (const int64_t convolutions : {1, 2}) {
+    torch::manual_seed(1);
+    const CctConfig config{.image = 64, .convolutions = convolutions, .dim = 8};
+    ConvTokenizer tokenizer(config);
+    const auto tokens = Cct(config).image_tokens();
+    ASSERT_TRUE(tokens.has_value());
+    EXPECT_TRUE(tokens->overlap());
+    EXPECT_EQ(tokens->rows * tokens->stride, 64);
+    // All pixels that reach a token in the middle, whichever of them max pooling picks.
+    const auto seen_by = [&](int64_t column) {
+      auto x = torch::randn({64, 3, 64, 64}).requires_grad_();
+      const auto middle = tokens->rows / 2 * tokens->columns + column;
+      tokenizer(x).select(1, middle).sum().backward();
+      return x.grad().abs().sum({0, 1, 2}).nonzero().flatten();  // columns of pixels
+    };
+    const auto here = seen_by(tokens->columns / 2), next = seen_by(tokens->columns / 2 + 1);
+    EXPECT_EQ((here.max() - here.min()).item<int64_t>() + 1, tokens->field);
+    EXPECT_EQ((next.min() - here.min()).item<int64_t>(), tokens->stride);
+  }
 }
 
 }  // namespace vitrine

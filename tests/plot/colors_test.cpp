@@ -39,7 +39,7 @@ TEST(Colors, AlphaBlendsBetweenImageAndHeat) {
   const Image black(2, 2);
   const Matrix hot{1, 1, {1}};
   const auto at = [&](double alpha) {
-    return overlay(black, hot, ColorMap::Grey, {0, 1}, alpha, true).pixels[0];
+    return overlay(black, hot, ColorMap::Grey, {0, 1}, {.alpha = alpha}).pixels[0];
   };
   EXPECT_EQ(at(0), 0);
   EXPECT_EQ(at(0.5), 128);
@@ -53,6 +53,17 @@ TEST(Colors, EnlargingKeepsEveryPixelCrisp) {
   EXPECT_EQ(large.channels, 3);
   EXPECT_EQ(large.at(2, 2)[0], 10);
   EXPECT_EQ(large.at(3, 0)[2], 200);
+}
+
+TEST(Colors, AFadingOverlayLeavesTheMiddleOfItsRangeAsItIs) {
+  Image grey(3, 1, 1);
+  grey.pixels = {100, 100, 100};
+  const Matrix values{1, 3, {-1, 0, 1}};
+  const auto shown =
+      overlay(grey, values, ColorMap::Grey, {-1, 1}, {.alpha = 0.5, .fade = true, .smooth = false});
+  EXPECT_EQ(shown.at(0, 0)[0], 50);
+  EXPECT_EQ(shown.at(1, 0)[0], 100);
+  EXPECT_EQ(shown.at(2, 0)[0], 178);
 }
 
 }  // namespace vitrine::plot

@@ -126,6 +126,14 @@ TEST(Figure, ShowsAnyTextAsItIs) {
   EXPECT_FALSE(fs::exists(marker));
 }
 
+TEST(Figure, ShowsNamesThatBeginWithQuotes) {
+  Chart chart{.title = "'tis", .x = {.names = {"'a'", "''b", "'"}}};
+  chart.series = {{.name = "\"q\"", .y = {1, 2, 3}, .mark = Mark::Bars}};
+  const auto svg = Figure{.title = "'", .panels = {chart}}.render("svg");
+  for (const auto* text : {">'tis<", ">'a'<", ">''b<", ">'<"})
+    EXPECT_TRUE(test::contains(svg, text));
+}
+
 TEST(Figure, TurnsControlCharactersAndBrokenUtf8IntoSomethingReadable) {
   auto figure = small_figure();
   figure.title = "one\ntwo\x01\xff three";
@@ -249,6 +257,68 @@ TEST(Figure, ShowsImagesWithTheirTitles) {
 TEST(Figure, RefusesAnImageTooLongToDraw) {
   const auto figure = image_grid("tower", std::vector<Image>(300, gradient(4, 3)), {}, 1);
   EXPECT_TRUE(test::contains(test::error_of([&] { figure.render("png"); }), "use fewer panels"));
+}
+
+TEST(Figure, NamesItsColoursAndExplainsItselfUnderThePanels) {
+  auto figure = small_figure();
+  const auto before = big_endian(figure.render("png"), 20);
+  figure.legend = {{{0, 114, 178}, "window"}, {{86, 180, 233}, "stride"}};
+  figure.note =
+      "what the colours mean, in so many words that they need more than a line of their "
+      "own under a figure as small as this one";
+  const auto svg = figure.render("svg");
+  for (const auto* text : {">window<", ">stride<", "what the colours mean"})
+    EXPECT_TRUE(test::contains(svg, text)) << text;
+  EXPECT_GT(big_endian(figure.render("png"), 20), before);
+}
+
+TEST(Figure, LabelsASharedColourBarAsAsked) {
+  Figure figure{.panels = {HeatMap{.values = {1, 2, {-1, 1}}}, HeatMap{.values = {1, 1, {0}}}},
+                .shared_colors = true,
+                .color_label = "× uniform",
+                .color_ticks = {{-1, "≤ 1/2"}, {0, "1 x"}, {1, "≥ 2"}}};
+  const auto svg = figure.render("svg");
+  for (const auto* text : {"≤ 1/2", ">1 x<", "≥ 2", "× uniform"})
+    EXPECT_TRUE(test::contains(svg, text)) << text;
+}
+
+TEST(Figure, WritesTheTextGivenIntoTheCells) {
+  HeatMap map{.values = {1, 2, {0.25, 0.75}}, .annotate = true, .cell_text = {"3", "nine"}};
+  const auto svg = Figure{.panels = {map}}.render("svg");
+  EXPECT_TRUE(test::contains(svg, ">nine<"));
+  EXPECT_FALSE(test::contains(svg, "0.75</"));
+  map.cell_text = {"3"};
+  EXPECT_TRUE(test::contains(test::error_of([&] { Figure{.panels = {map}}.render("svg"); }),
+                             "1 cell texts for 2 cells"));
+}
+
+TEST(Figure, GrowsWithTheNamesOfAHeatMap) {
+  HeatMap map{.values = {60, 60, std::vector<double>(3600, 0.5)}};
+  for (int i = 0; i < 60; ++i) map.row_names.push_back(fmt::format("class-{}", i));
+  map.column_names = map.row_names;
+  const auto svg = Figure{.panels = {map}}.render("svg");
+  for (const auto& name : map.row_names) EXPECT_EQ(count(svg, ">" + name + "<"), 2u) << name;
+  for (int i = 60; i < 1000; ++i) map.row_names.push_back(fmt::format("class-{}", i));
+  map.column_names = map.row_names;
+  map.values = {1000, 1000, std::vector<double>(1000 * 1000, 0.5)};
+  EXPECT_TRUE(is_png(Figure{.panels = {map}}.render("png")));  // some names are left out
+}
+
+TEST(Figure, ASingleWholePlaceHasNoNeighboursOnTheAxis) {
+  Chart chart{.x = {.label = "epoch"}, .y = {.low = 0.25, .high = 0.75}};
+  chart.series = {{.name = "train", .x = {7}, .y = {0.5}, .markers = true}};
+  const auto svg = Figure{.panels = {chart}}.render("svg");
+  EXPECT_TRUE(test::contains(svg, ">7<"));
+  EXPECT_FALSE(test::contains(svg, ">6<"));
+  EXPECT_FALSE(test::contains(svg, ">8<"));
+}
+
+TEST(Figure, TheLegendDoesNotCoverTheGrid) {
+  auto with = small_figure({1, 2, 3, 4});
+  auto without = with;
+  std::get<Chart>(without.panels[0]).series[0].name = "";
+  const auto areas = [](const Figure& f) { return count(f.render("svg"), "<polygon fill"); };
+  EXPECT_EQ(areas(with), areas(without));
 }
 
 }  // namespace vitrine::plot

@@ -76,6 +76,18 @@ TEST(Report, WritesFiguresAndShowsThemEverywhere) {
   EXPECT_TRUE(test::contains(page, "<figcaption>three dots</figcaption>"));
 }
 
+TEST(Report, SetsParagraphsSideBySideOnThePageOnly) {
+  const test::TemporaryFolder folder;
+  std::ostringstream terminal;
+  Report report({.title = "t", .folder = folder.path(), .terminal = &terminal});
+  report.columns({"left text", "right text"});
+  EXPECT_TRUE(
+      test::contains(read_file(report.save("report.html")),
+                     "<div class=\"columns\">\n<p>left text</p>\n<p>right text</p>\n</div>"));
+  EXPECT_EQ(read_file(report.save("report.md")), "# t\n\nleft text\n\nright text\n");
+  EXPECT_TRUE(test::contains(terminal.str(), "left text\n\nright text\n"));
+}
+
 TEST(Report, AnEmptyListIsNothing) {
   const test::TemporaryFolder folder;
   Report report({.title = "t", .folder = folder.path()});

@@ -238,7 +238,7 @@ TEST(StudySparse, ImagesNeedTheLongRun) {
 
 TEST(StudySparse, UnknownPartsAreNamed) {
   const auto outcome = test::run_command({"study", "sparse", "--parts", "costs"});
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(test::contains(outcome.err, "part 'costs' is not known; did you mean 'cost'?"));
 }
 

@@ -54,7 +54,7 @@ TEST(StudyAddition, UnknownLanguagesAreRefusedBeforeAnyRun) {
 
 TEST(StudyAddition, UnknownPartsAreNamed) {
   const auto outcome = test::run_command({"study", "addition", "--parts", "fina"});
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(test::contains(outcome.err, "part 'fina' is not known; did you mean 'final'?"));
   EXPECT_TRUE(
       test::contains(test::run_command({"study", "subtraction"}).err, "(known: addition, sparse)"));

@@ -78,7 +78,7 @@ TEST(ImageBitsPerDim, AgreeWithTheLossOfAModel) {
   data.image_layout = ImageLayout{config.rows, config.columns, config.channels};
   const auto objective = make_objective(data, /*label_smoothing=*/0);
   const auto evaluated = [&](Report& report) {
-    return evaluate(model, source, *objective, {.batch = 2, .label = "test", .report = &report})
+    return evaluate(model, source, *objective, {.batch = 2, .label = "test", .reports = {&report}})
         .loss;
   };
   // The last layer begins with zeros: each of 256 values is equally likely.

@@ -38,6 +38,47 @@ TEST(Classification, LabelSmoothingIsTheFormulaAndSharesAreAccepted) {
   EXPECT_EQ(plain->batch_metrics(output, target)[0].second, 1);
 }
 
+TEST(Classification, TopFiveAccuracyIsCountedAmongMoreThanTenClasses) {
+  const auto of_classes = [](int64_t count) {
+    return make_objective(
+        {.task = Task::Classes, .classes = std::vector<std::string>(count, "a class")}, 0);
+  };
+  EXPECT_EQ(of_classes(10)->metrics().size(), 2u);
+  const auto objective = of_classes(11);
+  EXPECT_EQ(objective->metrics().at(2).name, "accuracy_top5");
+  EXPECT_EQ(objective->selection_metric().name, "accuracy");
+  const auto output = torch::arange(11, torch::kFloat).expand({4, 11});  // class 10 is likeliest
+  const auto targets = torch::tensor({10, 6, 5, 0});
+  const auto sums = objective->batch_metrics(output, targets);
+  EXPECT_EQ(value_of(sums, "accuracy"), 1);
+  EXPECT_EQ(value_of(sums, "accuracy_top5"), 2);
+  const auto shares = torch::nn::functional::one_hot(targets, 11).to(torch::kFloat);
+  EXPECT_EQ(objective->batch_metrics(output, shares), sums);
+}
+
+TEST(Classification, BalancedWeightsAreThoseOfTorchsCrossEntropy) {
+  torch::manual_seed(1);
+  const Splits data{
+      .task = Task::Classes, .classes = {"rare", "none", "usual"}, .class_counts = {1, 0, 9}};
+  const auto balanced = make_objective(data, {0.1, ClassWeights::Balanced});
+  const auto plain = make_objective(data, 0.1);
+  const auto output = torch::randn({4, 3});
+  const auto targets = torch::tensor({0, 2, 2, 0});
+  namespace F = torch::nn::functional;
+  const auto weights = torch::tensor({5.0f, 0.0f, 10.0f / 18});
+  const auto expected = F::cross_entropy(
+      output, targets, F::CrossEntropyFuncOptions().weight(weights).label_smoothing(0.1));
+  EXPECT_NEAR(test::loss_of(*balanced, output, targets), expected.item<double>(), 1e-6);
+  EXPECT_NE(test::loss_of(*plain, output, targets), test::loss_of(*balanced, output, targets));
+  // Evaluation does not weight.
+  EXPECT_EQ(test::eval_loss_of(*balanced, output, targets),
+            test::eval_loss_of(*plain, output, targets));
+  EXPECT_TRUE(test::contains(test::error_of([] {
+                               make_objective(words(), {0, ClassWeights::Balanced});
+                             }),
+                             "set train.class_weights=none"));
+}
+
 TEST(DigitSum, IsTheMeanCrossEntropyOfTheThreeDigits) {
   torch::manual_seed(1);
   const auto output = torch::randn({5, kSumLogits});
@@ -165,6 +206,10 @@ TEST(MetricAccumulator, WeighsByExamplesAndSurvivesStoring) {
   const auto objective = make_objective({.task = Task::Classes}, 0);
   EXPECT_DOUBLE_EQ(value_of(b.metrics(*objective), "accuracy"), 0.75);
   EXPECT_EQ(b.target_count(), 4);
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               a.add(1.0, {{"accuracy", 1}, {"accuracy_top5", 1}}, 1);
+                             }),
+                             "1 of them were stored and 2 are measured now"));
 }
 
 TEST(RunOutcome, SurvivesStoringWithoutNumbersThatJsonLacks) {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
+#include "vitrine/train/run_records.h"
 
 namespace vitrine {
 namespace {
@@ -126,6 +128,64 @@ TEST(ClassificationReport, GivesAllDigitsAsJson) {
   EXPECT_DOUBLE_EQ(json["macro_avg"]["precision"], 0.5);
   EXPECT_DOUBLE_EQ(json["weighted_avg"]["recall"], 0.6);
   EXPECT_EQ(json["confusion_matrix"], (nlohmann::json{{1, 0, 0}, {1, 0, 0}, {0, 1, 2}}));
+}
+
+TEST(ConfusionMap, ShowsFractionsOfTheTrueClassAndCounts) {
+  ConfusionMatrix matrix({"many", "few", "none"});
+  matrix.counts = {60, 30, 10, 1, 3, 0, 0, 0, 0};
+  const auto map = confusion_map(matrix, "Test set");
+  EXPECT_EQ(map.title, "Test set: 60.58 % of 104 right");
+  EXPECT_DOUBLE_EQ(map.values.at(0, 1), 0.3);
+  EXPECT_DOUBLE_EQ(map.values.at(1, 1), 0.75);
+  EXPECT_TRUE(std::isnan(map.values.at(2, 2)));  // nothing to divide by
+  EXPECT_EQ(map.cell_text, (std::vector<std::string>{"60", "30", "10", "1", "3", "0", "", "", ""}));
+  EXPECT_EQ(map.low, 0);
+  EXPECT_EQ(map.high, 1);
+  EXPECT_TRUE(map.annotate);
+  EXPECT_TRUE(test::contains(map.color_label, "fraction of the true class"));
+  EXPECT_FALSE(confusion_map(ConfusionMatrix(std::vector<std::string>(60, "c")), "").annotate);
+}
+
+namespace {
+
+MetricsLine epoch_line(int64_t epoch, double train, double accuracy, double loss) {
+  return {"epoch",
+          epoch,
+          10 * epoch,
+          0,
+          {{"train_loss", 1},
+           {"train_accuracy", train},
+           {"validation_loss", loss},
+           {"validation_accuracy", accuracy}}};
+}
+
+const Metric kLoss{.name = "loss"},
+    kAccuracy{.name = "accuracy", .unit = "%", .higher_is_better = true};
+
+}  // namespace
+
+TEST(Curves, MarkTheEpochOfTheBestCheckpoint) {
+  // Epochs 2 and 3 are equally accurate; 3 has the lower loss, 4 only the better training.
+  const std::vector<MetricsLine> lines = {
+      epoch_line(1, 0.4, 0.5, 0.9), epoch_line(2, 0.6, 0.7, 0.8), epoch_line(3, 0.7, 0.7, 0.6),
+      epoch_line(4, 0.9, 0.6, 0.5)};
+  const auto figure = curves_figure("run", lines, {kLoss, kAccuracy}, kAccuracy);
+  ASSERT_EQ(figure.panels.size(), 2u);
+  const double expected[] = {0.6, 70};
+  for (size_t i = 0; i < 2; ++i) {
+    const auto& best = std::get<plot::Chart>(figure.panels[i]).series.back();
+    EXPECT_EQ(best.name, "best: epoch 3");
+    EXPECT_EQ(best.x, (std::vector<double>{3}));
+    EXPECT_DOUBLE_EQ(best.y.at(0), expected[i]);
+  }
+  EXPECT_EQ(figure.note, "Best checkpoint: epoch 3, validation accuracy 70.00 %.");
+}
+
+TEST(Curves, MarkNothingBeforeTheFirstEvaluation) {
+  const std::vector<MetricsLine> lines = {{"epoch", 1, 10, 0, {{"train_loss", 1}}}};
+  const auto figure = curves_figure("run", lines, {kLoss}, kLoss);
+  EXPECT_EQ(std::get<plot::Chart>(figure.panels.at(0)).series.size(), 1u);
+  EXPECT_TRUE(figure.note.empty());
 }
 
 }  // namespace vitrine

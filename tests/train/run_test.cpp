@@ -1,18 +1,24 @@
 // An experiment from recipe to result.json, as a library call and as a command.
 #include "vitrine/train/run.h"
 
+#include <pty.h>
+#include <sys/wait.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <regex>
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/weights/checkpoint.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -59,6 +65,21 @@ class NoPrograms {
   std::string path_ = std::getenv("PATH");
 };
 
+/// Sends this process SIGINT when its examples are loaded for the first time, and counts the loads.
+class Interrupting : public BatchSource {
+ public:
+  explicit Interrupting(std::unique_ptr<BatchSource> source) : source_(std::move(source)) {}
+  int64_t size() const override { return source_->size(); }
+  Batch load(const std::vector<int64_t>& indices, int64_t epoch) const override {
+    if (loads++ == 0) std::raise(SIGINT);
+    return source_->load(indices, epoch);
+  }
+  mutable std::atomic<int64_t> loads = 0;
+
+ private:
+  std::unique_ptr<BatchSource> source_;
+};
+
 }  // namespace
 
 TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
@@ -101,12 +122,69 @@ TEST_F(Running, SaysOneLinePerEpochAndMarksTheBest) {
   EXPECT_EQ(outcome.epochs, 4);
 }
 
+TEST_F(Running, ManyClassesAreAlsoMeasuredByTopFiveAccuracy) {
+  const auto outcome = run({"train.epochs=1", "data.dataset.classes=12", "model.classes=12",
+                            "train.class_weights=balanced"},
+                           "run");
+  const auto stored = read_run_outcome(folder_ / "run" / "result.json");
+  for (const auto& split : {stored.validation, stored.test}) {
+    EXPECT_GE(value_of(split, "accuracy_top5"), value_of(split, "accuracy"));
+    EXPECT_LE(value_of(split, "accuracy_top5"), 1);
+  }
+  const auto lines = read_metrics(folder_ / "run" / "metrics.jsonl");
+  EXPECT_EQ(lines.back().value("accuracy_top5"), value_of(stored.test, "accuracy_top5"));
+  EXPECT_FALSE(std::isnan(lines[lines.size() - 2].value("validation_accuracy_top5")));
+  const auto evaluated = test::run_command({"eval", (folder_ / "run").string(), "--threads", "2"});
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_TRUE(test::contains(evaluated.out, "accuracy_top5  "));
+}
+
 TEST_F(Running, TheCommandSaysEveryEpoch) {
   const auto outcome = test::run_command(
       {"train", recipe_.string(), "train.epochs=2", "--run", folder_ / "run", "--threads", "2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   for (const auto* part : {"epoch 1/2: train accuracy ", "epoch 2/2: ", "validation accuracy "})
     EXPECT_TRUE(test::contains(outcome.err, part));
+}
+
+/// Runs the program on a terminal of its own; gives all that it showed there.
+std::string shown_on_a_terminal(const std::string& command) {
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string shown;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(terminal, bytes, sizeof bytes)) > 0;)
+    shown.append(bytes, static_cast<size_t>(n));
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << shown;
+  return shown;
+}
+
+TEST_F(Running, ATerminalShowsTheSameLinePerEpochAsAPipe) {
+  const auto train = [&](const std::string& run) {
+    return fmt::format("'{}' train '{}' train.epochs=3 --threads 2 --run '{}'", VITRINE_PROGRAM,
+                       recipe_.string(), (folder_ / run).string());
+  };
+  const auto log = folder_ / "log";
+  ASSERT_EQ(std::system((train("piped") + " 2> '" + log.string() + "' > /dev/null").c_str()), 0);
+  const auto piped = read_file(log), terminal = shown_on_a_terminal(train("terminal"));
+  const std::regex line(
+      "epoch ([123])/3: train accuracy [0-9.]+ % \\(loss [0-9.]+\\), validation accuracy [0-9.]+ % "
+      "\\(loss [0-9.]+\\), (\\* best so far|best [0-9.]+ % at epoch [123]), [0-9.:]+( s)?");
+  const auto epochs = [&](const std::string& text) {
+    std::string found;
+    for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it)
+      found += (*it)[1];
+    return found;
+  };
+  EXPECT_EQ(epochs(piped), "123") << piped;
+  EXPECT_EQ(epochs(terminal), "123") << terminal;
 }
 
 TEST_F(Running, AFigureThatFailsDoesNotLoseTheResult) {
@@ -186,14 +264,59 @@ TEST_F(Running, ResumingAFinishedRunGivesTheSameOutcome) {
   EXPECT_EQ(again.stop_reason, outcome.stop_reason);
 }
 
+TEST_F(Running, AnInterruptedEvaluationStopsAtOnceAndTheResumedRunEndsWithTheSameBits) {
+  const std::vector<std::string> overrides = {"train.epochs=2", "data.validation=0.4",
+                                              "data.dataset.test=320", "data.workers=1"};
+  const auto whole = run(overrides, "whole");
+  const auto r = recipe(overrides);
+  for (const auto part : {Part::Validation, Part::Test}) {
+    auto data = open_data(resolved(r.data), static_cast<uint64_t>(r.seed));
+    auto interrupting = std::make_unique<Interrupting>(std::move(data.get(part)));
+    const auto& source = *interrupting;
+    data.get(part) = std::move(interrupting);
+    const auto folder = folder_ / part_name(part);
+    const auto stopped =
+        run_recipe(r, {.threads = 2, .folder = folder, .show_progress = false, .data = &data});
+    EXPECT_EQ(stopped.stop_reason, StopReason::Interrupted);
+    EXPECT_LE(source.loads, 7);  // of 8 or 20: one is evaluated, some are prepared ahead
+    EXPECT_FALSE(fs::exists(folder / "result.json"));
+    EXPECT_EQ(stopped.epochs, part == Part::Test ? 2 : 0);
+
+    const auto resumed = resume_run(folder, {.threads = 2, .show_progress = false});
+    EXPECT_EQ(resumed.stop_reason, StopReason::Finished);
+    EXPECT_EQ(resumed.validation, whole.validation);
+    EXPECT_EQ(resumed.test, whole.test);
+    EXPECT_TRUE(test::same_tensors(folder / "checkpoints/last.safetensors",
+                                   folder_ / "whole/checkpoints/last.safetensors"));
+    EXPECT_TRUE(fs::exists(folder / "result.json"));
+  }
+}
+
+TEST_F(Running, RefusesToResumeARunWhoseRecipeNowEndsBeforeItsEpoch) {
+  const auto folder = folder_ / "run";
+  const auto until_epoch_3 = [](const MetricsLine& line) {
+    if (line.kind == "epoch" && line.epoch == 3) std::raise(SIGINT);
+  };
+  const auto stopped = run_recipe(
+      recipe({"train.epochs=6"}),
+      {.threads = 2, .folder = folder, .show_progress = false, .on_metrics = until_epoch_3});
+  ASSERT_EQ(stopped.stop_reason, StopReason::Interrupted);
+  auto text = read_file(folder / "recipe.yaml");
+  const auto at = text.find("epochs: 6");
+  ASSERT_NE(at, std::string::npos);
+  write_file_atomically(folder / "recipe.yaml", text.replace(at, 9, "epochs: 2"));
+  const auto message = test::error_of([&] { resume_run(folder, {.show_progress = false}); });
+  EXPECT_TRUE(test::contains(message, "has trained 3 epochs, its recipe now says train.epochs 2"));
+}
+
 TEST_F(Running, EvalRefusesWhatTheWeightsDecide) {
   run({"train.epochs=1"}, "run");
   const auto path = (folder_ / "run").string();
   for (const auto* override : {"model.depth=3", "train.epochs=2", "name=other"}) {
     const auto refused = test::run_command({"eval", path, override});
-    EXPECT_EQ(refused.code, 1) << override;
+    EXPECT_EQ(refused.code, 2) << override;
     EXPECT_TRUE(
-        test::contains(refused.err, "cannot be changed for a trained network; only data.*"));
+        test::contains(refused.err, "cannot be changed for a trained model; only data.*"));
   }
   EXPECT_EQ(test::run_command({"eval", path, "data.batch=8", "seed=4"}).code, 0);
 }

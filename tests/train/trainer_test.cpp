@@ -166,7 +166,7 @@ TEST_F(Training, RefusesAModelThatDoesNotFitTheData) {
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                run({"data.dataset=addition", "data.augment={}"});
                              }),
-                             "does not answer what data set 'addition' asks"));
+                             "does not fit the task of data set 'addition'"));
 }
 
 TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
@@ -193,10 +193,12 @@ TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
         "classification_report.txt", "confusion_matrix.png", "checkpoints/last.safetensors",
         "checkpoints/best.safetensors", "checkpoints/resume.safetensors"})
     EXPECT_GT(fs::file_size(run / name), 0u) << name;
-  bool events = false;
-  for (const auto& entry : fs::directory_iterator(run))
-    events |= entry.path().filename().string().starts_with("events.out.tfevents");
-  EXPECT_TRUE(events);
+  for (const auto* folder : {"", "train", "validation", "test"}) {
+    int64_t events = 0;
+    for (const auto& entry : fs::directory_iterator(run / "tensorboard" / folder))
+      events += entry.path().filename().string().starts_with("events.out.tfevents");
+    EXPECT_EQ(events, 1) << folder;
+  }
   EXPECT_EQ(read_metrics(run / "metrics.jsonl").back().kind, "test");
   EXPECT_EQ(test::run_command({"eval", run.string()}).code, 0);
   const auto result = read_run_outcome(run / "result.json");
@@ -252,7 +254,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
   EXPECT_TRUE(test::contains(scored.out, "\"examples\":1024"));
   EXPECT_TRUE(test::contains(scored.out, "\"mse\":"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "x.png"}).err,
-                             "does not take images; choose a network that names images"));
+                             "does not take images; choose an image classifier"));
   EXPECT_TRUE(test::contains(test::run_command({"predict", "-m", run.string(), "1+2"}).err,
                              "does not add; choose a network that does"));
 }
@@ -294,7 +296,7 @@ TEST_F(Training, RefusesSequencesThatDoNotFitTheModel) {
       "the model knows 50 tokens, the data has 419; set model.vocabulary=419"));
   EXPECT_TRUE(test::contains(
       message_of("{model: {name: wave_rnn}, data: {dataset: sentences}}"),
-      "wave_rnn does not answer what data set 'sentences' asks; choose word_transformer"));
+      "wave_rnn does not fit the task of data set 'sentences'; choose word_transformer"));
 }
 
 TEST_F(Training, RefusesTokensThatAreNotThoseOfTheModel) {

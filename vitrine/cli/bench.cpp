@@ -1,8 +1,10 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/peak_memory.h"
+#include "vitrine/core/progress.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/model_memory.h"
 #include "vitrine/inspect/summary.h"
@@ -28,6 +30,13 @@ struct BenchOptions {
 
 // A backward pass costs two products for each one of the forward pass; a multiply-add is 2 FLOP.
 constexpr double kTrainFlops = 6, kInferFlops = 2;
+constexpr double kLongest = 86400;  // seconds
+
+/// "4.56 ms" or, from a second on, "2.31 s".
+std::string step_time_text(double milliseconds) {
+  return milliseconds < 1000 ? three_digits(milliseconds) + " ms"
+                             : three_digits(milliseconds / 1000) + " s";
+}
 
 int run_bench(const BenchOptions& o, bool training, Streams s) {
   auto settings = o.overrides;
@@ -38,7 +47,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   check_model_fits(choice, /*copies=*/1);
   const auto model = choice.build();
   check(!o.recompute || model->named_children().contains("blocks"),
-        "bench: {} has no blocks to compute again; leave out --recompute", o.model);
+        "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;
   const ThroughputOptions options{o.batch, o.seconds, o.device};
   const double peak = measure_sgemm_peak(o.device);
@@ -70,14 +79,14 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   }
   s.out << fmt::format(
       "{} {}, batch {}{}, {} threads, {}\n"
-      "  {:.3g} ms per step (median of {})\n"
-      "  {:.3g} {}/s\n"
+      "  {} per step (median of {})\n"
+      "  {} {}/s\n"
       "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
       "  {}\n",
       training ? "train" : "infer", o.model, o.batch,
       shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
-      measured.milliseconds, measured.steps, examples, shape ? "images" : "examples", gflops,
-      100 * gflops / peak, peak,
+      step_time_text(measured.milliseconds), measured.steps, three_digits(examples),
+      shape ? "images" : "examples", gflops, 100 * gflops / peak, peak,
       peak_bytes
           ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*peak_bytes))
           : "peak memory not known");
@@ -89,14 +98,15 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
                    std::shared_ptr<BenchOptions> o) {
   auto* sub = app.add_subcommand(name, help);
   sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
-  sub->add_option("--batch", o->batch, "images per step")
+  sub->add_option("--batch", o->batch, "batch size")->capture_default_str()->check(at_least(1));
+  sub->add_option("--image", o->image, "side of the input image; 0 = the model's own")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--image", o->image, "side of the image; 0 = the model's own")
-      ->capture_default_str();
-  sub->add_option("--seconds", o->seconds, "how long to measure")->capture_default_str();
+      ->check(at_least(0));
+  sub->add_option("--seconds", o->seconds, "how long to measure")
+      ->capture_default_str()
+      ->check(between(0, kLongest));
   sub->add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-  sub->add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+  add_threads(*sub, o->threads);
   sub->add_flag("--json", o->json, "one JSON object");
   sub->add_option("overrides", o->overrides, "key=value of the model, such as depth=6");
   return *sub;
@@ -105,12 +115,13 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
 }  // namespace
 
 Command bench_command() {
-  return {"bench", "speed of training or inference, beside the machine's limit", [](CLI::App& app) {
+  return {"bench", "measure the speed of training or inference against the machine's limit",
+          [](CLI::App& app) {
             auto o = std::make_shared<BenchOptions>();
             app.require_subcommand(1);
             add_kind(app, "train", "forward, backward and AdamW on random data", o)
                 .add_flag("--recompute", o->recompute,
-                          "keep only the blocks' inputs: less memory, more time");
+                          "gradient checkpointing: less memory, more time");
             add_kind(app, "infer", "forward on random data", o);
             return [o, &app](Streams s) { return run_bench(*o, app.got_subcommand("train"), s); };
           }};

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace vitrine::cli {
 
-/// Where a command's results and talk go; tests give it their own streams.
+/// Where a command's results and log messages go; tests give it their own streams.
 struct Streams {
   std::ostream& out = std::cout;  // results: text or, with --json, JSON
-  std::ostream& err = std::cerr;  // talk
+  std::ostream& err = std::cerr;  // log messages
 };
 
 /// One row of the table of commands. `bind` declares the options on the sub-command's `app` and
@@ -26,8 +27,12 @@ struct Command {
 /// Every command, in the order that `vitrine --help` shows them.
 const std::vector<Command>& commands();
 
-/// Parses and runs a whole command line (without the program's name).
-/// 0: done, 1: failed, 2: misuse.
+/// What to tell the user about something that went wrong.
+std::string message_of(const std::exception& e);
+
+/// Parses and runs a whole command line (without the program's name). 0: done. 2: misuse, which is
+/// a command line that cannot be parsed or, there or in a recipe, an unknown key or name or a value
+/// out of its range (`UsageError`). 1: all else that fails.
 int run(std::vector<std::string> arguments, Streams streams);
 
 }  // namespace vitrine::cli

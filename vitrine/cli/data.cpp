@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/interrupt.h"
@@ -34,9 +35,9 @@ struct DataOptions {
 
 void bind_common(CLI::App& app, DataOptions& o) {
   app.add_option("name", o.name, "the data set (`vitrine data list`)")->required();
-  app.add_option("--root", o.root, "where data sets lie (default: $VITRINE_DATA, else data)");
+  app.add_option("--root", o.root, "data directory (default: $VITRINE_DATA, else data)");
   app.add_option("settings", o.settings,
-                 "key=value of the data set (path=FOLDER), validation=SHARE and limit=COUNT");
+                 "key=value of the data set (path=FOLDER), validation=FRACTION and limit=COUNT");
 }
 
 /// What the settings of these commands are about: the data set's own, and how it is split.
@@ -45,7 +46,7 @@ struct SplitSettings {
 
   void visit(Fields& f) {
     config.dataset.visit_settings(f);
-    f("validation", config.validation, "share of the training images kept for validation");
+    f("validation", config.validation, "fraction of the training images held out for validation");
     f("limit", config.limit, "use only this many training images; 0 = all");
   }
 };
@@ -55,8 +56,8 @@ void check_short_names(const DataOptions& o) {
   for (const auto& assignment : o.settings)
     for (const auto& prefix : {std::string("data.dataset."), std::string("dataset."),
                                std::string("data."), o.name + "."})
-      check(!assignment.starts_with(prefix), "data: write {} here, not {}",
-            assignment.substr(std::min(prefix.size(), assignment.size())), assignment);
+      check_usage(!assignment.starts_with(prefix), "data: write {} here, not {}",
+                  assignment.substr(std::min(prefix.size(), assignment.size())), assignment);
 }
 
 DataConfig config_of(const DataOptions& o) {
@@ -68,6 +69,7 @@ DataConfig config_of(const DataOptions& o) {
   SplitSettings split{config};
   settings.read_into(split);
   if (!o.root.empty()) config.root = o.root;
+  as_usage([&] { config.validate(); });
   return config;
 }
 
@@ -95,13 +97,7 @@ int run_fetch(const DataOptions& o, Streams streams) {
 
 constexpr std::array kSplits = {Split::Train, Split::Validation, Split::Test};
 
-std::vector<int64_t> count_classes(const Dataset& data) {
-  std::vector<int64_t> counts(data.classes().size());
-  for (int64_t i = 0; i < data.size(); ++i) ++counts[data.label(i)];
-  return counts;
-}
-
-/// What only a look at every image can tell.
+/// What takes a pass over all images.
 struct Measured {
   int64_t channels = 0, narrowest = 0, widest = 0, lowest = 0, highest = 0;
   std::vector<double> mean, std;  // per channel, of values from 0 to 1
@@ -144,16 +140,16 @@ void print_info(const DataOptions& o, const ImageSplits& splits, const Measured&
     return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
   };
   out << fmt::format("{}: {}\n", o.name, datasets().get(o.name).summary);
-  out << fmt::format("size      {} x {}, {} channel{}\n", range(m.narrowest, m.widest),
-                     range(m.lowest, m.highest), m.channels, m.channels == 1 ? "" : "s");
+  out << fmt::format("size      {} x {}, {}\n", range(m.narrowest, m.widest),
+                     range(m.lowest, m.highest), counted(m.channels, "channel"));
   out << fmt::format("mean      {:.4f}\n", fmt::join(m.mean, " "));
   out << fmt::format("std       {:.4f}\n\n", fmt::join(m.std, " "));
   out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", "class", "train", "validation", "test");
   const auto row = [&](const std::string& name, int64_t train, int64_t validation, int64_t test) {
     out << fmt::format("{:<20} {:>8} {:>11} {:>8}\n", name, train, validation, test);
   };
-  const auto train = count_classes(*splits.train), validation = count_classes(*splits.validation),
-             test = count_classes(*splits.test);
+  const auto train = class_counts(*splits.train), validation = class_counts(*splits.validation),
+             test = class_counts(*splits.test);
   for (size_t k = 0; k < train.size(); ++k)
     row(splits.train->classes()[k], train[k], validation[k], test[k]);
   row("all", splits.train->size(), splits.validation->size(), splits.test->size());
@@ -163,7 +159,7 @@ json info_json(const DataOptions& o, const ImageSplits& splits, const Measured& 
   json per_split;
   for (const auto split : kSplits)
     per_split[split_name(split)] = {{"images", splits.get(split)->size()},
-                                    {"per_class", count_classes(*splits.get(split))}};
+                                    {"per_class", class_counts(*splits.get(split))}};
   return {{"name", o.name},
           {"classes", splits.train->classes()},
           {"splits", per_split},
@@ -174,13 +170,32 @@ json info_json(const DataOptions& o, const ImageSplits& splits, const Measured& 
           {"std", m.std}};
 }
 
+/// "skipped   3 files that are not JPEG, PNG or WebP: 2 .gif, 1 .txt", or nothing.
+std::string skipped_text(const std::map<std::string, int64_t>& skipped) {
+  int64_t total = 0;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : skipped) {
+    total += count;
+    kinds.push_back(fmt::format("{} {}", count, kind));
+  }
+  if (total == 0) return "";
+  return fmt::format("skipped   {} that {} not JPEG, PNG or WebP: {}\n", counted(total, "file"),
+                     total == 1 ? "is" : "are", fmt::join(kinds, ", "));
+}
+
 int run_info(const DataOptions& o, Streams streams) {
-  const auto splits = open_image_splits(config_of(o), o.seed);
+  const auto config = config_of(o);
+  const auto splits = open_image_splits(config, o.seed);
   const auto measured = measure(*splits.train, o.name);
-  if (o.json)
-    streams.out << info_json(o, splits, measured).dump() << '\n';
-  else
+  const auto skipped = config.dataset->skipped_files();
+  if (o.json) {
+    auto info = info_json(o, splits, measured);
+    info["skipped_files"] = skipped;
+    streams.out << info.dump() << '\n';
+  } else {
     print_info(o, splits, measured, streams.out);
+    streams.out << skipped_text(skipped);
+  }
   return 0;
 }
 
@@ -193,21 +208,15 @@ std::vector<int64_t> choose(const Dataset& data, int64_t count, uint64_t seed) {
   return chosen;
 }
 
-constexpr int64_t kLargestShown = 192;  // pixels of the short side
-
 int run_show(const DataOptions& o, Streams streams) {
   plot::check_figure_file(o.out);
-  check(o.count >= 1 && o.count <= 1000, "data show: -n {} is not between 1 and 1000", o.count);
   const auto split = split_of_name(o.split);
   const auto data = open_image_split(config_of(o), o.seed, split);
   std::vector<Image> images;
   std::vector<std::string> titles;
   for (const auto index : choose(*data, o.count, o.seed)) {
     auto example = data->get(index);
-    auto& image = example.image;
-    if (std::min(image.width, image.height) > kLargestShown)
-      image = resize_short_side(image, kLargestShown, Interpolation::Bilinear);
-    images.push_back(std::move(image));
+    images.push_back(thumbnail(std::move(example.image)));
     titles.push_back(data->classes().at(example.label));
   }
   const auto title =
@@ -228,7 +237,6 @@ std::string file_word(std::string name) {
 }
 
 int run_export(const DataOptions& o, Streams streams) {
-  check(o.count >= 1, "data export: -n {} is not positive", o.count);
   const auto data = open_image_split(config_of(o), o.seed, split_of_name(o.split));
   make_folder(o.out);
   int64_t number = 0;
@@ -260,25 +268,29 @@ Command data_command() {
           sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
           return sub;
         };
-        add("list", "every data set that can be named", run_list);
-        auto* fetch = add("fetch", "bring a data set's files here and verify them", run_fetch);
+        add("list", "list all data sets", run_list);
+        auto* fetch = add("fetch", "download a data set's files and verify them", run_fetch);
         bind_common(*fetch, *o);
         fetch->add_option("--from", o->from, "an archive or folder instead of the network");
         auto* info = add("info", "splits, images per class, sizes, mean and std", run_info);
         bind_common(*info, *o);
-        auto* show = add("show", "write a sheet of labelled images", run_show);
+        auto* show = add("show", "write a grid of labelled images", run_show);
         bind_common(*show, *o);
         show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        show->add_option("-n,--count", o->count, "images")->capture_default_str();
+        show->add_option("-n,--count", o->count, "number of images")
+            ->capture_default_str()
+            ->check(between(1, 1000));
         show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
         auto* export_ = add("export", "write single images as PNG files", run_export);
         bind_common(*export_, *o);
         export_->add_option("--split", o->split, "train, validation or test")
             ->capture_default_str();
-        export_->add_option("-n,--count", o->count, "images")->capture_default_str();
+        export_->add_option("-n,--count", o->count, "number of images")
+            ->capture_default_str()
+            ->check(at_least(1));
         export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")->required();
         for (auto* sub : {info, show, export_})
-          sub->add_option("--seed", o->seed, "decides the split and the choice")
+          sub->add_option("--seed", o->seed, "seed of the split and of the choice")
               ->capture_default_str();
         return [body](Streams s) { return (*body)(s); };
       }};

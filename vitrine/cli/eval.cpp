@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
@@ -9,6 +10,7 @@
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/mistakes.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -21,53 +23,78 @@ struct EvalOptions {
   std::string model;
   std::vector<std::string> overrides;
   std::string split = "test";
+  int64_t limit = 0;
   std::string device = "cpu";
   int64_t threads = 0;
+  int64_t mistakes = 0;
   bool json = false;
 };
 
 /// Only the data can differ from training: the weights are those of the checkpoint's model.
 void check_override(const std::string& assignment) {
   const auto key = assignment.substr(0, assignment.find('='));
-  check(key == "seed" || key.starts_with("data."),
-        "eval: {} cannot be changed for a trained network; only data.* and seed can", key);
+  check_usage(key == "seed" || key.starts_with("data."),
+              "eval: {} cannot be changed for a trained model; only data.* and seed can", key);
 }
 
 /// The recipe that the checkpoint was trained with, with what the user wants otherwise.
 Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
   check(!info.recipe.empty(), "eval: {} does not say which data it was trained with", o.model);
   auto settings = Settings::from_text(info.recipe, o.model + " (recipe)");
-  for (const auto& assignment : o.overrides) {
-    check_override(assignment);
-    settings.override_with(assignment);
-  }
+  for (const auto& assignment : o.overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
+  for (const auto& assignment : o.overrides) check_override(assignment);
+  as_usage([&] { recipe.data.validate(); });
   recipe.data = resolved(recipe.data);
   return recipe;
 }
 
-/// The images of one split, prepared as the checkpoint says.
-Splits open_images(const Recipe& recipe, const CheckpointInfo& info, Split split) {
-  const auto seed = static_cast<uint64_t>(recipe.seed);
-  const auto data = open_image_split(recipe.data, seed, split);
+/// The data with at least one split, and the images of that split where there are such.
+struct EvalData {
   Splits splits;
-  splits.classes = data->classes();
-  splits.get(split) =
-      std::make_unique<ImageBatches>(data, info.preprocess.value(), AugmentConfig(), seed);
-  return splits;
+  std::shared_ptr<const Dataset> images{};
+};
+
+/// The images of one split, prepared as the checkpoint says.
+EvalData open_images(const Recipe& recipe, const CheckpointInfo& info, Split split) {
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  EvalData data{.splits = {}, .images = open_image_split(recipe.data, seed, split)};
+  data.splits.classes = data.images->classes();
+  data.splits.get(split) =
+      std::make_unique<ImageBatches>(data.images, info.preprocess.value(), AugmentConfig(), seed);
+  return data;
 }
 
 /// The data with at least the split `split`.
-Splits open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
-  auto splits = task == Task::Classes ? open_images(recipe, info, split)
-                                      : open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
-  check(splits.task == task, "eval: the network does not answer what data set '{}' asks",
+EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
+  auto data = task == Task::Classes
+                  ? open_images(recipe, info, split)
+                  : EvalData{open_data(recipe.data, static_cast<uint64_t>(recipe.seed))};
+  const auto& splits = data.splits;
+  check(splits.task == task, "eval: the model's task is not that of data set '{}'",
         recipe.data.dataset.name());
   check(splits.classes == info.classes,
-        "eval: the {} of {} are not those that the network was trained with",
+        "eval: the {} of {} are not those that the model was trained with",
         task == Task::Classes ? "classes" : "words", recipe.data.dataset.name());
-  return splits;
+  return data;
+}
+
+/// The folder of a run, or that of a checkpoint.
+fs::path folder_of_model(const fs::path& model) {
+  return fs::is_directory(model) ? model : fs::absolute(model).parent_path();
+}
+
+/// The sheet of the worst mistakes; null if none is wanted.
+std::unique_ptr<MistakesReport> mistakes_report(const EvalOptions& o, const EvalData& data) {
+  if (o.mistakes == 0) return nullptr;
+  check(data.images != nullptr, "eval: --mistakes needs a model that classifies images");
+  check_usage(o.limit == 0, "eval: --mistakes looks at the whole split; leave out --limit {}",
+              o.limit);
+  return std::make_unique<MistakesReport>(
+      data.images, o.mistakes, "mistakes_" + o.split,
+      fmt::format("Mistakes on the {} set with the highest loss: true class → predicted class",
+                  o.split));
 }
 
 /// A line per metric: "accuracy  98.25 %".
@@ -87,51 +114,75 @@ int run_eval(const EvalOptions& o, Streams streams) {
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
   const auto recipe = recipe_of(info, o);
-  auto splits = open_splits(recipe, info, model->task(), split);
-  const auto& batches = *splits.get(split);
-  const auto objective = make_objective(splits, /*label_smoothing=*/0);
+  auto data = open_splits(recipe, info, model->task(), split);
+  const auto& batches = *data.splits.get(split);
+  const auto objective = make_objective(data.splits, /*label_smoothing=*/0);
   const auto report = objective->make_report();
+  const auto mistakes = mistakes_report(o, data);
+  std::vector<Report*> reports;
+  if (report) reports.push_back(report.get());
+  if (mistakes) reports.push_back(mistakes.get());
   model->to(device);
   const auto evaluation = evaluate(*model, batches, *objective,
                                    {.batch = recipe.data.batch,
                                     .workers = recipe.data.workers,
                                     .device = device,
                                     .label = o.split,
-                                    .report = report.get()});
+                                    .max_examples = o.limit,
+                                    .reports = reports});
+  const bool sampled = evaluation.examples < batches.size();
+  if (mistakes) {
+    mistakes->save(folder_of_model(o.model));
+    streams.err << fmt::format("eval: {}\n",
+                               mistakes->worst().empty()
+                                   ? "no mistakes, so no sheet of them"
+                                   : "wrote " + mistakes->sheet(folder_of_model(o.model)).string());
+  }
   if (o.json) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
                          {"split", split_name(split)},
                          {"examples", evaluation.examples}};
+    if (sampled) json["examples_of_split"] = batches.size();
     json.update(metrics_json(evaluation.metrics));
-    if (report) json.update(report->json());
-    streams.out << json.dump() << '\n';
+    for (const auto* shown : reports) json.update(shown->json());
+    streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return 0;
   }
-  streams.out << fmt::format("{} on {} {} examples of {}\n{}", o.model, evaluation.examples,
-                             split_name(split), recipe.data.dataset.name(),
-                             table_of(evaluation.metrics, objective->metrics()));
-  if (report) streams.out << '\n' << report->text();
+  streams.out << fmt::format(
+      "{} on {}{} {} examples of {}{}\n{}", o.model, evaluation.examples,
+      sampled ? fmt::format(" of {}", batches.size()) : "", split_name(split),
+      recipe.data.dataset.name(),
+      sampled ? fmt::format("; an estimate from {} chosen at random", evaluation.examples) : "",
+      table_of(evaluation.metrics, objective->metrics()));
+  for (const auto* shown : reports) streams.out << '\n' << shown->text();
   return 0;
 }
 
 }  // namespace
 
 Command eval_command() {
-  return {
-      "eval", "metrics and a report of a trained network on a split of its data",
-      [](CLI::App& app) {
-        const auto o = std::make_shared<EvalOptions>();
-        app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
-            ->required();
-        app.add_option("overrides", o->overrides,
-                       "data.key=value or seed=value in place of the run's, such as data.root=DIR");
-        app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        app.add_flag("--json", o->json, "one JSON object");
-        return [o](Streams s) { return run_eval(*o, s); };
-      }};
+  return {"eval", "evaluate a trained model on a split of its data", [](CLI::App& app) {
+            const auto o = std::make_shared<EvalOptions>();
+            app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+                ->required();
+            app.add_option(
+                "overrides", o->overrides,
+                "data.key=value or seed=value in place of the run's, such as data.root=DIR");
+            app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+            app.add_option("--limit", o->limit,
+                           "estimate from this many examples, chosen at random; 0 = all")
+                ->capture_default_str()
+                ->check(at_least(0));
+            app.add_option("--mistakes", o->mistakes,
+                           "also an image of this many of the worst mistakes: MODEL's folder/"
+                           "mistakes_SPLIT.png")
+                ->check(between(0, 1000));
+            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_threads(app, o->threads);
+            app.add_flag("--json", o->json, "one JSON object");
+            return [o](Streams s) { return run_eval(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

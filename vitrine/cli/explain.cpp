@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/ops/runtime.h"
@@ -27,14 +28,20 @@ int run_explain(const ExplainOptions& o, Streams streams) {
   const auto explanation = explain(load_checkpoint(o.model), image);
   const auto files = write_explanation(explanation, fs::path(o.image).filename().string(), o.out);
   const auto& best = explanation.predictions.front();
-  streams.err << fmt::format("{}: {} ({:.1f} %); wrote {} files\n", o.image, best.label,
-                             100 * best.probability, files.size());
+  streams.err << fmt::format("{}: {} ({:.1f} %); wrote {} files\nrollout: {}\n", o.image,
+                             best.label, 100 * best.probability, files.size(),
+                             describe(explanation.rollout));
   if (o.json) {
     auto names = ordered_json::array();
     for (const auto& file : files) names.push_back(file.string());
+    const auto range = range_of(explanation.rollout);
     const ordered_json json = {{"file", o.image},
                                {"label", best.label},
                                {"probability", best.probability},
+                               {"rollout",
+                                {{"least", range.low},
+                                 {"greatest", range.high},
+                                 {"near_uniform", near_uniform(explanation.rollout)}}},
                                {"files", names}};
     streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
   } else {
@@ -46,18 +53,18 @@ int run_explain(const ExplainOptions& o, Streams streams) {
 }  // namespace
 
 Command explain_command() {
-  return {
-      "explain", "show what a network looks at in an image", [](CLI::App& app) {
-        const auto o = std::make_shared<ExplainOptions>();
-        app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
-            ->required();
-        app.add_option("image", o->image, "JPEG, PNG or WebP file")->required();
-        app.add_option("-o,--out", o->out, "folder for the figures and explain.html")
-            ->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        app.add_flag("--json", o->json, "the answer and the files written, as one JSON object");
-        return [o](Streams s) { return run_explain(*o, s); };
-      }};
+  return {"explain", "show which parts of an image a model attends to", [](CLI::App& app) {
+            const auto o = std::make_shared<ExplainOptions>();
+            app.add_option("-m,--model", o->model,
+                           "a run folder (its best checkpoint) or a checkpoint")
+                ->required();
+            app.add_option("image", o->image, "JPEG, PNG or WebP file")->required();
+            app.add_option("-o,--out", o->out, "folder for the figures and explain.html")
+                ->capture_default_str();
+            add_threads(app, o->threads);
+            app.add_flag("--json", o->json, "the answer and the files written, as one JSON object");
+            return [o](Streams s) { return run_explain(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

@@ -44,14 +44,14 @@ int run_import(const ImportOptions& o, Streams streams) {
 }  // namespace
 
 Command import_command() {
-  return {"import", "make a checkpoint of weights that others published", [](CLI::App& app) {
+  return {"import", "convert published weights to a checkpoint", [](CLI::App& app) {
             const auto o = std::make_shared<ImportOptions>();
             app.add_option("file", o->file,
                            "the published weights: .safetensors with the names of timm or Hugging "
                            "Face (ViT), .npz of OpenAI (Sparse Transformer)")
                 ->required();
             app.add_option("settings", o->settings,
-                           "key=value of the model that the file does not tell: heads=16, "
+                           "key=value of the model that the file does not contain: heads=16, "
                            "pattern.stride=96; another image=384 interpolates the positions");
             app.add_option("-o,--out", o->out, "the checkpoint, .safetensors")->required();
             app.add_flag("--tensors", o->tensors, "say what became of every tensor of the file");

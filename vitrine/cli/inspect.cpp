@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/inspect/approximation.h"
 #include "vitrine/inspect/pattern_figure.h"
 
@@ -17,16 +18,20 @@ struct PatternOptions {
 };
 
 void bind_pattern(CLI::App& app, PatternOptions& o) {
-  app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed, longformer")
-      ->transform(CLI::CheckedTransformer(pattern_kind_names()));
-  app.add_option("--factor", o.pattern.factor, "first, second or both")
-      ->transform(CLI::CheckedTransformer(pattern_factor_names()));
-  app.add_option("-n,--n", o.tokens, "tokens")->capture_default_str();
-  app.add_option("--stride", o.pattern.stride, "window, stride or block")->capture_default_str();
-  app.add_option("--summary-tokens", o.pattern.summary_tokens, "fixed: c")->capture_default_str();
-  app.add_option("--globals", o.pattern.globals, "longformer: tokens that see all")
+  app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed or longformer")
+      ->transform(one_of(pattern_kind_names()));
+  app.add_option("--factor", o.pattern.factor,
+                 "one factor of a strided or fixed pattern: first, second or both")
+      ->transform(one_of(pattern_factor_names()));
+  app.add_option("-n,--n", o.tokens, "sequence length")->capture_default_str();
+  app.add_option("--stride", o.pattern.stride, "window, stride or block size")
       ->capture_default_str();
-  app.add_flag("--bidirectional", o.bidirectional, "tokens see later ones too");
+  app.add_option("--summary-tokens", o.pattern.summary_tokens,
+                 "fixed: summary tokens at the end of each block")
+      ->capture_default_str();
+  app.add_option("--globals", o.pattern.globals, "longformer: number of global tokens")
+      ->capture_default_str();
+  app.add_flag("--bidirectional", o.bidirectional, "bidirectional (not causal)");
   app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
 }
 
@@ -34,7 +39,7 @@ int run_pattern(PatternOptions o, Streams s) {
   plot::check_figure_file(o.out);
   o.pattern.causal = !o.bidirectional;
   pattern_figure(o.pattern, o.tokens).save(o.out);
-  s.out << fmt::format("{:.2f} % of the pairs that dense attention has\n{}\n",
+  s.out << fmt::format("{:.2f} % of the pairs of dense attention\n{}\n",
                        100 * pattern_density(o.pattern, o.tokens), o.out);
   return 0;
 }
@@ -46,8 +51,8 @@ struct ApproximationOptions {
 };
 
 void bind_approximation(CLI::App& app, ApproximationOptions& o) {
-  app.add_option("-n,--n", o.tokens, "tokens, 64 to 4096")->capture_default_str();
-  app.add_option("--seed", o.seed, "decides the tokens and features drawn")->capture_default_str();
+  app.add_option("-n,--n", o.tokens, "sequence length, 64 to 4096")->capture_default_str();
+  app.add_option("--seed", o.seed, "seed of the tokens and random features")->capture_default_str();
   app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
 }
 
@@ -68,7 +73,7 @@ int run_approximation(const ApproximationOptions& o, Streams s) {
 }  // namespace
 
 Command inspect_command() {
-  return {"inspect", "draw the parts that networks are made of", [](CLI::App& app) {
+  return {"inspect", "plot attention patterns and approximations", [](CLI::App& app) {
             const auto body = std::make_shared<std::function<int(Streams)>>();
             app.require_subcommand(1);
             const auto add = [&](const char* name, const char* summary, auto options, auto bind,
@@ -78,8 +83,9 @@ Command inspect_command() {
               bind(*sub, *o);
               sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
             };
-            add("pattern", "which token sees which", PatternOptions{}, bind_pattern, run_pattern);
-            add("approximation", "how far attention of linear cost is from exact attention",
+            add("pattern", "an attention pattern as a mask", PatternOptions{}, bind_pattern,
+                run_pattern);
+            add("approximation", "approximation error of linear-complexity attention",
                 ApproximationOptions{}, bind_approximation, run_approximation);
             return [body](Streams s) { return (*body)(s); };
           }};

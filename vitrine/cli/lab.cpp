@@ -5,7 +5,6 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
-#include "vitrine/labs/index.h"
 #include "vitrine/labs/quiz.h"
 #include "vitrine/ops/runtime.h"
 
@@ -27,12 +26,12 @@ struct LabCommandOptions {
 };
 
 const Lab& asked_exercise(const LabCommandOptions& o) {
-  check(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
-        fmt::join(labs::exercises().names(), ", "));
+  check_usage(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
+              fmt::join(labs::exercises().names(), ", "));
   const auto& exercise = labs::exercises().get(o.rest.front());
-  check(o.rest.size() == 1 || o.rest.front() == "sentence",
-        "lab exercise {}: takes no text, but '{}' was given; only sentence does", o.rest.front(),
-        o.rest.back());
+  check_usage(o.rest.size() == 1 || o.rest.front() == "sentence",
+              "lab exercise {}: takes no text, but '{}' was given; only sentence does",
+              o.rest.front(), o.rest.back());
   return exercise;
 }
 
@@ -46,9 +45,21 @@ std::vector<Lab> asked_labs(const LabCommandOptions& o) {
   }
   auto known = labs::labs().names();
   known.insert(known.end(), {"all", "exercise", "quiz"});
-  check(o.what == "all", "lab '{}' is not known{} (known: {})", o.what, did_you_mean(o.what, known),
-        fmt::join(known, ", "));
+  check_usage(o.what == "all", "lab '{}' is not known{} (known: {})", o.what,
+              did_you_mean(o.what, known), fmt::join(known, ", "));
   return all;
+}
+
+/// What the commands on the index have behind the lab's name.
+std::string index_arguments(const LabCommandOptions& o) {
+  auto text = "--lang " + o.language;
+  if (o.out.empty()) return text;
+  std::string quoted;
+  for (const char c : o.out) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  const bool plain = o.out.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789/._-") == std::string::npos;
+  return text + " --out " + (plain ? o.out : "'" + quoted + "'");
 }
 
 /// Teaches one lab; its page and the index appear when it is through.
@@ -56,10 +67,7 @@ void teach_lab(const Lab& lab, const Translations& texts, const LabCommandOption
   labs::LabOptions options{
       .seed = static_cast<uint64_t>(o.seed), .smoke = o.smoke, .folder = o.folder()};
   if (o.rest.size() > 1) options.sentences.assign(o.rest.begin() + 1, o.rest.end());
-  labs::Lesson lesson(texts, lab.topic, o.folder(), s.out);
-  lab.teach(lesson, options);
-  const auto page = lesson.save();
-  const auto index = labs::write_index(texts, o.folder());
+  const auto [page, index] = labs::run_lab(lab, texts, options, s.out, index_arguments(o));
   s.out << texts.fill("frame.pages", fmt::arg("page", page.string()),
                       fmt::arg("index", index.string()))
         << "\n\n"
@@ -81,9 +89,9 @@ int run_labs(const LabCommandOptions& o, const Translations& texts, Streams s) {
 }
 
 int run_lab(const LabCommandOptions& o, Streams s) {
-  check(o.what == "exercise" || o.rest.empty(),
-        "lab {}: takes nothing behind it, but '{}' was given; remove that", o.what,
-        fmt::join(o.rest, " "));
+  check_usage(o.what == "exercise" || o.rest.empty(),
+              "lab {}: takes no further argument, but '{}' was given; remove it", o.what,
+              fmt::join(o.rest, " "));
   const Translations texts(lab_texts(), o.language);
   if (o.what != "quiz") return run_labs(o, texts, s);
   labs::run_quiz(texts, std::cin, s.out);
@@ -101,17 +109,18 @@ Command lab_command() {
                fmt::format("{}, all, exercise or quiz", fmt::join(labs::labs().names(), ", ")))
             ->required();
         app.add_option("rest", o->rest,
-                       fmt::format("which exercise: {}; behind sentence any texts",
+                       fmt::format("which exercise: {}; after sentence any text",
                                    fmt::join(labs::exercises().names(), ", ")));
         app.add_option("--lang", o->language,
                        fmt::format("language: {}; default from the environment",
                                    fmt::join(lab_texts().languages(), ", ")))
             ->capture_default_str();
-        app.add_option("--out", o->out, "where pages and figures go; default labs/LANGUAGE");
-        app.add_option("--seed", o->seed, "of all random numbers")
+        app.add_option("--out", o->out,
+                       "output folder of pages and figures; default labs/LANGUAGE");
+        app.add_option("--seed", o->seed, "random seed")
             ->check(CLI::NonNegativeNumber)
             ->capture_default_str();
-        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
+        app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "vitrine lab 1 --lang ko\nvitrine lab exercise sentence \"The cat sat on the mat\"\n"
             "vitrine lab quiz\n\nA lab explains itself on stdout as it runs and leaves its "

@@ -3,7 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
+#include "vitrine/core/csv.h"
 #include "vitrine/core/error.h"
+#include "vitrine/core/image_files.h"
+#include "vitrine/core/progress.h"
 #include "vitrine/infer/addition_predictor.h"
 #include "vitrine/infer/classifier.h"
 #include "vitrine/ops/runtime.h"
@@ -17,6 +21,7 @@ struct PredictOptions {
   std::string model;
   std::vector<std::string> inputs;
   int64_t top_k = 5;
+  std::string csv;
   std::string device = "cpu";
   int64_t threads = 0;
   bool json = false;
@@ -40,55 +45,162 @@ std::string line(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-int predict_sums(const PredictOptions& o, Streams streams) {
-  const auto network = AdditionPredictor::load(o.model, o.device);
-  for (const auto& text : o.inputs) {
-    const auto sum = network.add(*parse_pair(text));
-    if (o.json)
-      streams.out << line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}});
-    else
-      streams.out << fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability);
-  }
-  return 0;
+/// The image files in a folder and in those inside it, sorted. Links to folders are not followed,
+/// as they may lead back; a folder that cannot be read throws.
+void collect_images(const fs::path& folder, std::vector<fs::path>& files) {
+  std::vector<fs::path> entries, folders;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (!entry->path().filename().string().starts_with('.')) entries.push_back(entry->path());
+  check(!error, "predict: cannot read folder {}: {}", folder.string(), error.message());
+  std::sort(entries.begin(), entries.end());
+  for (const auto& path : entries)
+    if (fs::is_directory(fs::symlink_status(path, error)))
+      folders.push_back(path);
+    else if (has_image_extension(path))
+      files.push_back(path);
+  for (const auto& inside : folders) collect_images(inside, files);
 }
 
-/// A file that cannot be read is reported and does not stop the others.
-int run_predict(const PredictOptions& o, Streams streams) {
-  check(o.top_k >= 1, "predict: --top-k {} is not positive", o.top_k);
-  set_up_runtime(o.threads);
-  if (std::all_of(o.inputs.begin(), o.inputs.end(), parse_pair)) return predict_sums(o, streams);
+/// The inputs with each folder replaced by its images.
+std::vector<fs::path> files_of(const std::vector<std::string>& inputs) {
+  std::vector<fs::path> files;
+  for (const auto& input : inputs) {
+    std::error_code error;
+    if (!fs::is_directory(input, error)) {
+      files.emplace_back(input);
+      continue;
+    }
+    const auto before = files.size();
+    collect_images(input, files);
+    check(files.size() > before, "predict: folder {} holds no .jpg, .jpeg, .png or .webp files",
+          input);
+  }
+  return files;
+}
+
+/// A table of predictions: the file, then class and probability of the likeliest, the next, ...,
+/// then why a file has none.
+class PredictionTable {
+ public:
+  explicit PredictionTable(int64_t classes) : classes_(classes) {
+    std::vector<std::string> head = {"file"};
+    for (int64_t i = 1; i <= classes; ++i) {
+      head.push_back(fmt::format("class_{}", i));
+      head.push_back(fmt::format("probability_{}", i));
+    }
+    head.push_back("error");
+    text_ = csv_line(head);
+  }
+  void add(const FilePredictions& result) {
+    std::vector<std::string> row = {result.file.string()};
+    for (const auto& p : result.predictions) {
+      row.push_back(p.label);
+      row.push_back(fmt::format("{:.6g}", p.probability));
+    }
+    row.resize(1 + 2 * classes_);
+    row.push_back(result.error);
+    text_ += csv_line(row);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  int64_t classes_;
+  std::string text_;
+};
+
+/// Classifies the files; one that cannot be read is reported and does not stop the others.
+int predict_images(const PredictOptions& o, Streams streams) {
+  const auto files = files_of(o.inputs);
   const auto classifier = Classifier::load(o.model, o.device);
+  PredictionTable table(std::min(o.top_k, std::ssize(classifier.classes())));
+  Progress progress("predict", std::ssize(files), "images");
+  int64_t done = 0, failed = 0;
+  classifier.classify_files(files, o.top_k, [&](const FilePredictions& result) {
+    const auto file = result.file.string();
+    const bool read = result.error.empty();
+    if (!o.csv.empty()) table.add(result);
+    if (!read || o.csv.empty() || o.json) progress.clear();
+    if (!read) streams.err << "error: " << result.error << '\n';
+    if (o.json)
+      streams.out << line(read ? json_of(file, result.predictions)
+                               : ordered_json{{"file", file}, {"error", result.error}});
+    else if (read && o.csv.empty())
+      streams.out << text_of(file, result.predictions);
+    failed += !read;
+    progress.update(++done);
+  });
+  if (!o.csv.empty()) {
+    write_file_atomically(o.csv, table.text());
+    progress.clear();
+    streams.err << fmt::format("predict: wrote {}: {} images{}\n", o.csv, done,
+                               failed > 0 ? fmt::format(", {} of them unreadable", failed) : "");
+  }
+  return failed > 0 ? 1 : 0;
+}
+
+/// Throws if a table could not be written, before any work.
+void check_table_file(const fs::path& path) {
+  if (path.empty()) return;
+  check(!fs::is_directory(path), "predict: --csv {} is a folder; name a file", path.string());
+  const auto folder = fs::absolute(path).parent_path();
+  check(fs::is_directory(folder), "predict: --csv {}: folder {} does not exist", path.string(),
+        folder.string());
+}
+
+/// Adds; an input that is no sum is reported and does not stop the others.
+int predict_sums(const PredictOptions& o, Streams streams) {
+  const auto network = AdditionPredictor::load(o.model, o.device);
   bool failed = false;
-  for (const auto& file : o.inputs) {
+  for (const auto& text : o.inputs) {
     try {
-      const auto predictions = classifier.classify_file(file, o.top_k);
-      streams.out << (o.json ? line(json_of(file, predictions)) : text_of(file, predictions));
+      const auto pair = parse_pair(text);
+      check(pair.has_value(),
+            "predict: '{}' is not a sum of two numbers from 0 to 99, such as 57+68", text);
+      const auto sum = network.add(*pair);
+      streams.out
+          << (o.json
+                  ? line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}})
+                  : fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability));
     } catch (const Error& e) {
       failed = true;
       streams.err << "error: " << e.what() << '\n';
-      if (o.json) streams.out << line({{"file", file}, {"error", e.what()}});
+      if (o.json) streams.out << line({{"input", text}, {"error", e.what()}});
     }
   }
   return failed ? 1 : 0;
+}
+
+int run_predict(const PredictOptions& o, Streams streams) {
+  set_up_runtime(o.threads);
+  if (std::any_of(o.inputs.begin(), o.inputs.end(), looks_like_sum))
+    return predict_sums(o, streams);
+  check_table_file(o.csv);
+  return predict_images(o, streams);
 }
 
 }  // namespace
 
 Command predict_command() {
   return {
-      "predict", "name what is on images, or add numbers", [](CLI::App& app) {
+      "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
         app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
-        app.add_option("inputs", o->inputs, "JPEG, PNG or WebP files, or sums such as 57+68")
+        app.add_option("inputs", o->inputs,
+                       "JPEG, PNG or WebP files, folders of them, or expressions such as 57+68")
             ->required();
-        app.add_option("-k,--top-k", o->top_k, "classes per image")->capture_default_str();
+        app.add_option("-k,--top-k", o->top_k, "classes per image")
+            ->capture_default_str()
+            ->check(at_least(1));
+        app.add_option("--csv", o->csv, "write the predictions to this CSV file instead of stdout");
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        app.add_flag("--json", o->json, "one JSON object per image and line");
+        add_threads(app, o->threads);
+        app.add_flag("--json", o->json, "one JSON object per input and line");
         app.footer(
-            "A file that cannot be read is reported on stderr (with --json also as an object with "
-            "'error'); the\nother images are still named, and the exit code is 1.");
+            "An input that cannot be answered is reported on stderr (with --json also as an object "
+            "with 'error');\nthe others are still answered, and the exit code is 1.");
         return [o](Streams s) { return run_predict(*o, s); };
       }};
 }

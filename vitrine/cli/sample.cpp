@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/progress.h"
@@ -32,6 +33,30 @@ std::string sample_title(const SampleCommandOptions& o) {
   return title;
 }
 
+/// The part of the image that the model was given; grey where it was not.
+Image given_part(const GenerateOptions& o) {
+  constexpr uint8_t kGrey = 200;
+  auto image = *o.image;
+  const auto kept = kept_rows(o, image.height) * image.width * image.channels;
+  std::fill(image.pixels.begin() + kept, image.pixels.end(), kGrey);
+  return image;
+}
+
+/// Every tile says what it is: the original, what was given of it and each completion, or samples.
+plot::Figure sample_sheet(const SampleCommandOptions& o, const std::vector<Image>& made) {
+  std::vector<Image> images;
+  std::vector<std::string> titles;
+  if (o.generate.image) {
+    images = {*o.generate.image, given_part(o.generate)};
+    titles = {"original", "given"};
+  }
+  for (size_t i = 0; i < made.size(); ++i) {
+    images.push_back(made[i]);
+    titles.push_back(fmt::format("{} {}", o.generate.image ? "completed" : "sample", i + 1));
+  }
+  return plot::image_grid(sample_title(o), images, titles);
+}
+
 int run_sample(SampleCommandOptions o, Streams s) {
   plot::check_figure_file(o.out);
   set_up_runtime(o.threads);
@@ -45,13 +70,7 @@ int run_sample(SampleCommandOptions o, Streams s) {
   });
   for (const auto& text : made.texts) s.out << text << (has_lines ? "\n\n" : "\n");
   if (made.images.empty()) return 0;
-  auto images = made.images;
-  std::vector<std::string> titles(images.size());
-  if (o.generate.image) {
-    images.insert(images.begin(), *o.generate.image);
-    titles.insert(titles.begin(), "the image");
-  }
-  plot::image_grid(sample_title(o), images, titles).save(o.out);
+  sample_sheet(o, made.images).save(o.out);
   s.out << o.out << '\n';
   return 0;
 }
@@ -64,21 +83,26 @@ Command sample_command() {
         const auto o = std::make_shared<SampleCommandOptions>();
         app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
             ->required();
-        app.add_option("-n,--count", o->generate.count, "how many")->capture_default_str();
+        app.add_option("-n,--count", o->generate.count, "number of samples")
+            ->capture_default_str()
+            ->check(at_least(1));
         app.add_option("--temperature", o->generate.temperature,
                        "sampling temperature (below 1 sharpens, above 1 flattens)")
-            ->capture_default_str();
+            ->capture_default_str()
+            ->check(positive());
         app.add_option("--top-k", o->generate.top_k,
                        "sample from the k most probable bytes or words; 0 = from all")
-            ->capture_default_str();
+            ->capture_default_str()
+            ->check(at_least(0));
         app.add_option("--seed", o->generate.seed, "the same seed gives the same samples")
             ->capture_default_str();
         app.add_option("--complete", o->complete, "an image whose upper part is kept");
         app.add_option("--keep", o->generate.keep, "the fraction of its rows that is kept")
-            ->capture_default_str();
-        app.add_option("--text", o->generate.text, "how texts or sentences begin");
+            ->capture_default_str()
+            ->check(between(0, 1));
+        app.add_option("--text", o->generate.text, "prompt: how texts or sentences begin");
         app.add_option("-o,--out", o->out, "the grid of images, PNG or SVG")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
+        add_threads(app, o->threads);
         return [o](Streams s) { return run_sample(*o, s); };
       }};
 }

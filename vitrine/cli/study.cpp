@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/files.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/registry.h"
@@ -49,8 +50,7 @@ int run_study(const std::string& name, StudyOptions o, Streams s) {
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
   if (interrupted())
-    s.err << "interrupted; the same command continues where it stopped. The report holds what is "
-             "done\n";
+    s.err << "interrupted; the same command resumes it. The report holds what is done\n";
   for (const auto& language : o.languages)
     s.out << (o.out / localized_file("report", language, ".html")).string() << '\n';
   return interrupted() ? 1 : 0;
@@ -82,16 +82,17 @@ Command study_command() {
         app.add_option(
             "--sweeps", o->sweeps,
             "the folder of the study's sweep files; default recipes/NAME here or as installed");
-        app.add_option("--out", o->out, "where runs, figures and reports go; default studies/NAME");
+        app.add_option("--out", o->out,
+                       "output folder of runs, figures and reports; default studies/NAME");
         app.add_option("--lang", o->languages,
                        "languages of the report: en, ko; default all, each as a page of its own")
             ->delimiter(',');
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
-            ->capture_default_str();
-        app.add_flag("--smoke", o->smoke, "tiny sizes, to see whether all works");
+            ->capture_default_str()
+            ->check(at_least(0));
+        app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
-            "The same command resumes a study that was interrupted. Parts that are complete are in "
-            "the "
+            "The same command resumes an interrupted study. Parts that are complete are in the "
             "report\neven if they were not asked for.");
         return [o, name](Streams s) { return run_study(*name, *o, s); };
       }};

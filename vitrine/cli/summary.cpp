@@ -5,6 +5,7 @@
 #include "vitrine/formats/safetensors.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::cli {
 namespace {
@@ -20,17 +21,13 @@ ModelChoice choice_of(const SummaryOptions& o) {
   if (models().has(o.what)) return read_model("name: " + o.what, o.settings, "command line");
   if (fs::is_directory(o.what))
     return read_recipe(RunFolder::open(o.what).recipe().string(), o.settings).model;
-  check(fs::exists(o.what),
-        "summary: '{}' is neither a model (see `vitrine models`) nor a recipe, run folder or "
-        "checkpoint{}",
-        o.what, did_you_mean(o.what, models().names()));
+  check_usage(fs::exists(o.what),
+              "summary: '{}' is neither a model (see `vitrine models`) nor a recipe, run folder or "
+              "checkpoint{}",
+              o.what, did_you_mean(o.what, models().names()));
   if (fs::path(o.what).extension() != ".safetensors") return read_recipe(o.what, o.settings).model;
   const auto metadata = read_safetensors_metadata(o.what);
-  const auto model = metadata.find("model");
-  check(model != metadata.end(),
-        "summary: {} does not say which model it belongs to, so it was not written by vitrine",
-        o.what);
-  return read_model(model->second, o.settings, o.what + " (model)");
+  return read_model(checkpoint_entry(metadata, "model", o.what), o.settings, o.what + " (model)");
 }
 
 int run_summary(const SummaryOptions& o, Streams streams) {

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/studies/sweep_runner.h"
 
@@ -31,7 +32,6 @@ int64_t failures(const SweepResult& result) {
 }
 
 int run_sweep_command(const SweepCommandOptions& o, Streams s) {
-  check(o.workers >= 0, "sweep: --workers {} is negative", o.workers);
   const auto config = o.smoke ? smoke_size(read_sweep(o.file)) : read_sweep(o.file);
   const SweepOptions options{.out = o.out,
                              .workers = o.workers,
@@ -58,15 +58,16 @@ Command sweep_command() {
       "sweep", "train a recipe with many settings and tabulate the results", [](CLI::App& app) {
         const auto o = std::make_shared<SweepCommandOptions>();
         app.add_option("file", o->file, "sweep file (YAML)")->required();
-        app.add_option("--out", o->out, "where the sweep's folder is made")->capture_default_str();
+        app.add_option("--out", o->out, "parent of the sweep folder")->capture_default_str();
         app.add_option("--workers", o->workers, "processes at once; 0 = as the sweep file says")
-            ->capture_default_str();
-        app.add_flag("--retry-failed", o->retry_failed, "rerun what failed");
+            ->capture_default_str()
+            ->check(at_least(0));
+        app.add_flag("--retry-failed", o->retry_failed, "rerun failed runs");
         app.add_flag(
             "--smoke", o->smoke,
             "a small sweep NAME-smoke: one seed, two values per axis, two seconds per run");
         app.footer(
-            "The same command resumes a sweep that was interrupted. OUT/NAME holds results.md, "
+            "The same command resumes an interrupted sweep. OUT/NAME holds results.md, "
             "results.csv, results.png\nand the runs, each with its log. The exit code is 1 if runs "
             "are missing or failed.");
         return [o](Streams s) { return run_sweep_command(*o, s); };

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/run_folder.h"
@@ -16,10 +19,30 @@ struct TrainOptions {
   int64_t threads = 0;
 };
 
+/// The recipes that come with the program.
+std::vector<std::string> shipped_recipes() {
+  std::vector<std::string> files;
+  std::error_code none;  // then there is nothing to list
+  for (const auto& entry : fs::directory_iterator(shipped_path("recipes"), none))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+[[noreturn]] void ask_for_recipe() {
+  const auto recipes = shipped_recipes();
+  const auto example = recipes.empty() ? "RECIPE.yaml" : recipes.front();
+  fail_usage(
+      "train: no recipe is given, and no run folder to --resume. For example:\n"
+      "  vitrine train {} train.epochs=3{}{}",
+      example, recipes.empty() ? "" : "\nRecipes:\n  ", fmt::join(recipes, "\n  "));
+}
+
 /// A resumed run keeps its own recipe; one that is given as well must say the same.
 void check_same_recipe(const TrainOptions& o) {
   if (o.recipe.empty()) {
-    check(o.overrides.empty(), "train: a resumed run keeps its own recipe; give no overrides");
+    check_usage(o.overrides.empty(),
+                "train: a resumed run keeps its own recipe; give no overrides");
     return;
   }
   const auto resolved_text = [](Recipe recipe) {
@@ -28,14 +51,13 @@ void check_same_recipe(const TrainOptions& o) {
   };
   const auto stored = read_recipe(RunFolder::open(o.resume).recipe().string(), {});
   check(resolved_text(read_recipe(o.recipe, o.overrides)) == resolved_text(stored),
-        "train: {} is not the recipe of {}; leave it out to go on with the run's own", o.recipe,
+        "train: {} is not the recipe of {}; leave it out to resume with the run's own", o.recipe,
         o.resume);
 }
 
 int run_train(const TrainOptions& o, Streams s) {
   const bool resume = !o.resume.empty();
-  check(resume || !o.recipe.empty(),
-        "train: name a recipe (recipes/*.yaml) or, with --resume, a run folder");
+  if (!resume && o.recipe.empty()) ask_for_recipe();
   if (resume) check_same_recipe(o);
   const RunOptions options{.device = o.device,
                            .threads = o.threads,
@@ -45,7 +67,7 @@ int run_train(const TrainOptions& o, Streams s) {
   const auto outcome = resume ? resume_run(o.resume, options)
                               : run_recipe(read_recipe(o.recipe, o.overrides), options);
   if (outcome.stop_reason == StopReason::Interrupted) {
-    s.err << "interrupted; go on with: vitrine train --resume " << outcome.folder.string() << '\n';
+    s.err << "interrupted; resume with: vitrine train --resume " << outcome.folder.string() << '\n';
     return 1;
   }
   s.out << outcome.folder.string() << '\n';
@@ -55,18 +77,17 @@ int run_train(const TrainOptions& o, Streams s) {
 }  // namespace
 
 Command train_command() {
-  return {
-      "train", "train a model as a recipe says", [](CLI::App& app) {
-        auto o = std::make_shared<TrainOptions>();
-        app.add_option("recipe", o->recipe, "recipe file (YAML)");
-        app.add_option("overrides", o->overrides, "key.path=value, such as train.epochs=3");
-        app.add_option("--resume", o->resume, "go on with this run folder");
-        app.add_option("--out", o->out, "where run folders are made")->capture_default_str();
-        app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
-        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-        app.add_option("--threads", o->threads, "threads; 0 = all cores")->capture_default_str();
-        return [o](Streams s) { return run_train(*o, s); };
-      }};
+  return {"train", "train a model from a recipe", [](CLI::App& app) {
+            auto o = std::make_shared<TrainOptions>();
+            app.add_option("recipe", o->recipe, "recipe file (YAML)");
+            app.add_option("overrides", o->overrides, "key.path=value, such as train.epochs=3");
+            app.add_option("--resume", o->resume, "resume the run in this folder");
+            app.add_option("--out", o->out, "parent of the run folders")->capture_default_str();
+            app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
+            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_threads(app, o->threads);
+            return [o](Streams s) { return run_train(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

@@ -23,14 +23,14 @@ const Choices<PatternFactor>& pattern_factor_names() {
 }
 
 void AttentionPattern::visit(Fields& f) {
-  f("kind", kind, pattern_kind_names(), "which tokens a token may look at");
-  f("stride", stride, "window, stride or block of the pattern, in tokens");
+  f("kind", kind, pattern_kind_names(), "kind of attention pattern");
+  f("stride", stride, "window, stride or block size of the pattern, in tokens");
   f("summary_tokens", summary_tokens,
-    "fixed: tokens at the end of each block that all later ones see");
-  f("offset", offset, "fixed: how many sub-blocks before the block's end the summary lies");
-  f("globals", globals, "longformer: first tokens that see all and are seen by all");
-  f("factor", factor, pattern_factor_names(), "strided, fixed: one half of the pattern or both");
-  f("causal", causal, "no token sees a later one");
+    "fixed: tokens at the end of each block that all later ones attend to");
+  f("offset", offset, "fixed: sub-blocks between the summary tokens and the end of the block");
+  f("globals", globals, "longformer: number of global tokens, at the start of the sequence");
+  f("factor", factor, pattern_factor_names(), "strided, fixed: one factor of the pattern or both");
+  f("causal", causal, "no token attends to a later one");
 }
 
 void AttentionPattern::validate() const {

@@ -6,19 +6,20 @@
 
 namespace vitrine {
 
-/// Which tokens a token may look at.
+/// Which tokens a token may attend to.
 enum class PatternKind { Dense, Local, Strided, Fixed, Longformer };
 const Choices<PatternKind>& pattern_kind_names();
 
-/// Strided and fixed patterns have two halves; a layer or head has one of them or both at once.
+/// Strided and fixed patterns have two factors; a layer or head has one of them or both at once.
 enum class PatternFactor { Both, First, Second };
 const Choices<PatternFactor>& pattern_factor_names();
 
-/// The one definition of every pattern. `l` is the stride, `i` the token that looks, `j` the other:
+/// The one definition of every pattern. `l` is the stride, `i` the query, `j` the key:
 ///   dense       every j
 ///   local       i - l <= j <= i + l
 ///   strided     first: as local; second: (i - j) mod l = 0
-///   fixed       first: j / l = i / l; second: j mod l in the `c` places before the block's end,
+///   fixed       first: j / l = i / l; second: j mod l in the `summary_tokens` before the block's
+///   end,
 ///               `offset` such sub-blocks further to the front
 ///   longformer  as local, or i or j is one of the first `globals` tokens
 /// A causal pattern leaves out every j > i.
@@ -33,11 +34,11 @@ struct AttentionPattern {
 
   void visit(Fields& f);
   void validate() const;
-  /// Whether token i may look at token j.
+  /// Whether token i may attend to token j.
   bool allows(int64_t i, int64_t j) const;
   bool operator==(const AttentionPattern&) const = default;
 
-  /// The halves alone, causality aside.
+  /// The factors alone, causality aside.
   bool first_factor(int64_t i, int64_t j) const;
   bool second_factor(int64_t i, int64_t j) const;
 };

@@ -40,8 +40,8 @@ class Choice {
   void visit(Fields& f) {
     auto name = name_;
     f("name", name, fmt::format("a name of `{}`", Blueprint::kList));
-    check(!name.empty(), "recipe: {}.name is missing; choose one of `{}`", Blueprint::kKey,
-          Blueprint::kList);
+    check_usage(!name.empty(), "recipe: {}.name is missing; choose one of `{}`", Blueprint::kKey,
+                Blueprint::kList);
     if (name != name_) choose(name);
     chosen_->visit(f);
   }

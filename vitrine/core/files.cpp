@@ -40,11 +40,14 @@ class TemporaryFile {
   }
 
   void move_to(const fs::path& target) {
-    check(::fsync(fd_) == 0, "write: {}: {}", path_.string(), std::strerror(errno));
-    check(::close(std::exchange(fd_, -1)) == 0, "write: {}: {}", path_.string(),
+    // The calls stand alone: among the arguments, errno could be read before them.
+    const bool synced = ::fsync(fd_) == 0;
+    check(synced, "write: {}: {}", path_.string(), std::strerror(errno));
+    const bool closed = ::close(std::exchange(fd_, -1)) == 0;
+    check(closed, "write: {}: {}", path_.string(), std::strerror(errno));
+    const bool renamed = ::rename(path_.c_str(), target.c_str()) == 0;
+    check(renamed, "write: cannot rename {} to {}: {}", path_.string(), target.string(),
           std::strerror(errno));
-    check(::rename(path_.c_str(), target.c_str()) == 0, "write: cannot rename {} to {}: {}",
-          path_.string(), target.string(), std::strerror(errno));
     kept_ = true;
     sync_folder(target.parent_path());
   }
@@ -66,7 +69,8 @@ class TemporaryFile {
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-  check(!fs::is_directory(path), "read: {} is a folder, expected a file", path.string());
+  std::error_code unknown;  // a path that cannot be followed is reported by the open below
+  check(!fs::is_directory(path, unknown), "read: {} is a folder, expected a file", path.string());
   std::ifstream in(path, std::ios::binary);
   check(in.good(), "read: cannot open {}: {}", path.string(), std::strerror(errno));
   std::string text;

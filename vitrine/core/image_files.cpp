@@ -3,6 +3,7 @@
 #include <png.h>
 #include <webp/decode.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>  // before jpeglib.h, which needs FILE
 #include <cstring>
@@ -189,6 +190,18 @@ Image decode_image(std::string_view bytes, const std::string& name) {
   if (starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP")) return decode_webp(bytes, name);
   check(!bytes.empty(), "{}: the file is empty, expected a JPEG, PNG or WebP image", name);
   fail("{}: not a JPEG, PNG or WebP image, whatever its name says; replace or remove it", name);
+}
+
+std::string lower_extension(const fs::path& path) {
+  auto extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return extension;
+}
+
+bool has_image_extension(const fs::path& path) {
+  const auto extension = lower_extension(path);
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
 }
 
 Image read_image(const fs::path& path) { return decode_image(read_file(path), path.string()); }

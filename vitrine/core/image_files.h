@@ -16,6 +16,12 @@ Image decode_image(std::string_view bytes, const std::string& name);
 /// `decode_image` of a file.
 Image read_image(const fs::path& path);
 
+/// The extension in lower case: ".png".
+std::string lower_extension(const fs::path& path);
+
+/// Whether the name ends as those of JPEG, PNG and WebP files do.
+bool has_image_extension(const fs::path& path);
+
 /// The bytes of a PNG file with this image (RGB or grey).
 std::string encode_png(const Image& image);
 

@@ -25,7 +25,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   std::string best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 2) + 1;
+  // A name of one or two letters has to keep one of them: 'kr' is near 'ko', '9' is not near '1'.
+  const size_t half = name.size() / 2;
+  size_t best_distance = (name.size() < 3 ? half : std::max<size_t>(2, half)) + 1;
   for (const auto& candidate : known) {
     const auto distance = edit_distance(name, candidate);
     if (distance < best_distance) {

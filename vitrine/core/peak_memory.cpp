@@ -17,7 +17,7 @@ std::optional<int64_t> status_bytes(const std::string& name) {
   return std::nullopt;
 }
 
-/// Lets the peak start anew from the present.
+/// Restarts the peak from the present.
 bool reset_peak() {
   std::ofstream out("/proc/self/clear_refs");
   out << "5" << std::flush;

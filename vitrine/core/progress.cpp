@@ -22,6 +22,11 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}", m, s);
 }
 
+std::string three_digits(double value) {
+  const auto before_point = value > 0 ? std::floor(std::log10(value)) + 1 : 1;
+  return fmt::format("{:.{}f}", value, std::max(0, 3 - static_cast<int>(before_point)));
+}
+
 Progress::Progress(std::string label, int64_t total, std::string unit)
     : label_(std::move(label)),
       unit_(std::move(unit)),
@@ -54,17 +59,16 @@ void Progress::clear() {
   std::fflush(stderr);
 }
 
-void Progress::draw(bool last) {
-  shown_ = true;
+std::string Progress::text(bool last) const {
   const double elapsed = seconds();
   const auto here = done_ - started_at_;
   const double rate = elapsed > 0 ? static_cast<double>(here) / elapsed : 0;
-  const double share =
+  const double fraction =
       total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
-  std::string line = fmt::format("{} {:3.0f}%", label_, std::floor(100 * share));
+  std::string line = fmt::format("{} {:3.0f}%", label_, std::floor(100 * fraction));
   if (terminal_) {
     constexpr int kWidth = 20;
-    const int filled = static_cast<int>(share * kWidth);
+    const int filled = static_cast<int>(fraction * kWidth);
     line += fmt::format(" [{:#<{}}{:.<{}}]", "", filled, "", kWidth - filled);
   }
   line += fmt::format(" {}/{} {}", done_, total_, unit_);
@@ -72,8 +76,16 @@ void Progress::draw(bool last) {
   if (done_ >= total_ || last)
     line += fmt::format(", {}", duration_text(elapsed));
   else if (rate > 0)
-    line += fmt::format(", ETA {}", duration_text(static_cast<double>(total_ - done_) / rate));
+    line += fmt::format(
+        ", ETA {}",
+        duration_text(std::min(static_cast<double>(total_ - done_) / rate, seconds_left_)));
   if (!note_.empty()) line += ", " + note_;
+  return line;
+}
+
+void Progress::draw(bool last) {
+  shown_ = true;
+  const auto line = text(last);
   if (terminal_)
     fmt::print(stderr, "\r\x1b[2K{}{}", line, last ? "\n" : "");
   else

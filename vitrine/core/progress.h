@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace vitrine {
@@ -17,9 +18,13 @@ class Progress {
 
   /// Moves to `done` of the total; `note` stands behind the bar (loss, accuracy, ...).
   void update(int64_t done, const std::string& note = "");
+  /// The work will be stopped after this many more seconds, done or not.
+  void set_seconds_left(double seconds) { seconds_left_ = seconds; }
   /// Work that was done before this process started (a resume): it does not count for the speed.
   void start_at(int64_t done) { started_at_ = done; }
   double seconds() const;
+  /// The state as text; at the end (`last`) with the time it took in place of the ETA.
+  std::string text(bool last) const;
   /// Makes room for a line of other text on a terminal; the next update draws the bar below it.
   void clear();
 
@@ -28,11 +33,16 @@ class Progress {
 
   std::string label_, unit_, note_;
   int64_t total_, done_ = 0, started_at_ = 0;
+  double seconds_left_ = std::numeric_limits<double>::infinity();
   std::chrono::steady_clock::time_point start_, drawn_;
   bool terminal_, shown_ = false;
 };
 
 /// "1:02:03", "2:03" or "3.1 s".
 std::string duration_text(double seconds);
+
+/// A speed or time with three significant digits, never as a power of ten: "0.0123", "4.56",
+/// "2310".
+std::string three_digits(double value);
 
 }  // namespace vitrine

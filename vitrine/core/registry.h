@@ -26,8 +26,8 @@ class Registry {
   /// The entry called `name`; an unknown name throws and prints the known ones.
   const Entry& get(std::string_view name) const {
     if (const Entry* entry = find(name)) return *entry;
-    fail("{} '{}' is not known{} (known: {})", kind_, name, did_you_mean(name, names_),
-         fmt::join(names_, ", "));
+    fail_usage("{} '{}' is not known{} (known: {})", kind_, name, did_you_mean(name, names_),
+               fmt::join(names_, ", "));
   }
 
   bool has(std::string_view name) const { return find(name) != nullptr; }

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -40,18 +41,19 @@ class KeyCheck {
   void operator()(const YAML::Node& node, int depth = 0) {
     constexpr int kDeepest = 64;
     constexpr int64_t kMaxNodes = 1'000'000;
-    check(depth <= kDeepest && ++nodes_ <= kMaxNodes, "{}: the groups are nested too deeply",
-          place(origin_, node));
+    check_usage(depth <= kDeepest && ++nodes_ <= kMaxNodes, "{}: the groups are nested too deeply",
+                place(origin_, node));
     if (node.IsSequence())
       for (const auto& item : node) (*this)(item, depth + 1);
     if (!node.IsMap()) return;
     std::map<std::string, YAML::Node> seen;
     for (const auto& item : node) {
       const auto& key = item.first;
-      check(key.IsScalar(), "{}: a key must be a word, not a list or a group", place(origin_, key));
+      check_usage(key.IsScalar(), "{}: a key must be a word, not a list or a group",
+                  place(origin_, key));
       const auto [first, is_new] = seen.emplace(key.Scalar(), key);
-      check(is_new, "{}: key '{}' is given twice, first in line {}; remove one",
-            place(origin_, key), key.Scalar(), first->second.Mark().line + 1);
+      check_usage(is_new, "{}: key '{}' is given twice, first in line {}; remove one",
+                  place(origin_, key), key.Scalar(), first->second.Mark().line + 1);
       (*this)(item.second, depth + 1);
     }
   }
@@ -61,13 +63,25 @@ class KeyCheck {
   int64_t nodes_ = 0;
 };
 
+bool is_finite(double value) { return std::isfinite(value); }
+bool is_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+template <typename T>
+bool is_finite(const T&) {
+  return true;
+}
+
+/// The last key of a path: "lr" of "train.optimizer.lr".
+std::string last_key(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
 /// The tree of a text; bad syntax and bad keys throw.
 YAML::Node load_yaml(const std::string& text, const std::string& origin) {
   YAML::Node root;
   try {
     root = YAML::Load(text);
   } catch (const YAML::Exception& e) {
-    fail("{}:{}: not valid YAML: {}", origin, e.mark.line + 1, e.msg);
+    fail_usage("{}:{}: not valid YAML: {}", origin, e.mark.line + 1, e.msg);
   }
   KeyCheck{origin}(root);
   return root;
@@ -95,7 +109,8 @@ struct Settings::Tree {
   }
 };
 
-/// Fills fields from a tree and remembers which keys were asked for.
+/// Fills fields from a tree and remembers which keys were asked for. Unknown keys are refused at
+/// the end, when all known ones have been seen: perhaps one of them was meant.
 class Settings::Reader : public Fields {
  public:
   explicit Reader(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
@@ -127,8 +142,8 @@ class Settings::Reader : public Fields {
     if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
     const auto node = find(name);
     const auto path = joined(open_.back().path, name);
-    fail("{}: {} is '{}'{} (one of {})", tree_->where(path, node), path, value,
-         did_you_mean(value, choices), fmt::join(choices, ", "));
+    fail_usage("{}: {} is '{}'{} (one of {})", tree_->where(path, node), path, value,
+               did_you_mean(value, choices), fmt::join(choices, ", "));
   }
 
   void path(std::string_view name, std::string& value, std::string_view help) override {
@@ -159,11 +174,18 @@ class Settings::Reader : public Fields {
         const auto& key = item.first.Scalar();
         if (std::find(group.asked.begin(), group.asked.end(), key) != group.asked.end()) continue;
         const auto path = joined(group.path, key);
-        fail("{}: unknown key '{}'{} (known here: {})", tree_->where(path, item.first), path,
-             did_you_mean(key, group.asked), fmt::join(group.asked, ", "));
+        unknown_.push_back({path, tree_->where(path, item.first), group.asked});
       }
     }
     open_.pop_back();
+  }
+
+  /// Throws if there was a key that no field asked for.
+  void refuse_unknown() const {
+    if (unknown_.empty()) return;
+    const auto& [path, where, siblings] = unknown_.front();
+    fail_usage("{}: unknown key '{}'{} (known here: {})", where, path, suggestion(path, siblings),
+               fmt::join(siblings, ", "));
   }
 
  private:
@@ -172,13 +194,34 @@ class Settings::Reader : public Fields {
     YAML::Node node;
     std::vector<std::string> asked;
   };
+  struct Unknown {
+    std::string path, where;
+    std::vector<std::string> siblings;
+  };
+
+  /// A key of that name at another place, else a sibling of nearly that name.
+  std::string suggestion(const std::string& path, const std::vector<std::string>& siblings) const {
+    auto written = path;  // an assignment may go on below the unknown key
+    for (const auto& assigned : tree_->assigned)
+      if (assigned.starts_with(path + ".")) written = assigned;
+    std::vector<std::string> elsewhere;
+    for (const auto& known : known_)
+      if (last_key(known) == last_key(written)) elsewhere.push_back("'" + known + "'");
+    if (elsewhere.empty()) return did_you_mean(last_key(path), siblings);
+    return fmt::format("; did you mean {}?", fmt::join(elsewhere, " or "));
+  }
+
+  void ask_for(std::string_view name) {
+    open_.back().asked.emplace_back(name);
+    known_.push_back(joined(open_.back().path, name));
+  }
 
   void open(std::string_view name, const YAML::Node& node) {
-    open_.back().asked.emplace_back(name);
+    ask_for(name);
     const auto path = joined(open_.back().path, name);
     const bool given = node.IsDefined() && !node.IsNull();
-    check(!given || node.IsMap(), "{}: {} is '{}', expected a group of keys",
-          tree_->where(path, node), path, scalar_text(node));
+    check_usage(!given || node.IsMap(), "{}: {} is '{}', expected a group of keys",
+                tree_->where(path, node), path, scalar_text(node));
     open_.push_back({path, given ? node : YAML::Node(YAML::NodeType::Map), {}});
   }
 
@@ -189,22 +232,26 @@ class Settings::Reader : public Fields {
 
   template <typename T>
   void read(std::string_view name, T& value, std::string_view expected) {
-    open_.back().asked.emplace_back(name);
+    ask_for(name);
     const auto node = find(name);
     if (!node.IsDefined() || node.IsNull()) return;  // "key:" without a value keeps the default
+    const auto path = joined(open_.back().path, name);
     try {
       value = node.as<T>();
     } catch (const YAML::Exception&) {
-      const auto path = joined(open_.back().path, name);
       if (const auto group = tree_->expanded.find(path); group != tree_->expanded.end())
-        fail("command line: '{}': {} is a value, not a group of keys", group->second, path);
-      fail("{}: {} is '{}', expected {}", tree_->where(path, node), path, scalar_text(node),
-           expected);
+        fail_usage("command line: '{}': {} is a value, not a group of keys", group->second, path);
+      fail_usage("{}: {} is '{}', expected {}", tree_->where(path, node), path, scalar_text(node),
+                 expected);
     }
+    check_usage(is_finite(value), "{}: {} is '{}', expected finite numbers only",
+                tree_->where(path, node), path, scalar_text(node));
   }
 
   std::shared_ptr<const Tree> tree_;
   std::vector<Group> open_;
+  std::vector<std::string> known_;  // the paths of all fields and groups
+  std::vector<Unknown> unknown_;
 };
 
 Settings Settings::from_file(const std::string& path) {
@@ -219,23 +266,23 @@ Settings Settings::from_text(const std::string& text, std::string origin) {
   auto& root = settings.tree_->root;
   root = load_yaml(text, origin);
   if (!root.IsDefined() || root.IsNull()) root = YAML::Node(YAML::NodeType::Map);
-  check(root.IsMap(), "{}: expected 'key: value' lines at the top", origin);
+  check_usage(root.IsMap(), "{}: expected 'key: value' lines at the top", origin);
   settings.tree_->origin = std::move(origin);
   return settings;
 }
 
 void Settings::override_with(const std::string& assignment) {
   const auto equals = assignment.find('=');
-  check(equals != std::string::npos && equals > 0,
-        "command line: '{}' is not of the form key.path=value", assignment);
+  check_usage(equals != std::string::npos && equals > 0,
+              "command line: '{}' is not of the form key.path=value", assignment);
   const auto path = assignment.substr(0, equals);
   auto value = load_yaml(assignment.substr(equals + 1),
                          fmt::format("command line: the value of '{}'", assignment));
   if (value.IsNull()) value = YAML::Node("");
   for (const auto& earlier : tree_->assigned)
-    check(!earlier.starts_with(path + "."),
-          "command line: '{}' would undo '{}', which was given before it; give it first",
-          assignment, earlier);
+    check_usage(!earlier.starts_with(path + "."),
+                "command line: '{}' would undo '{}', which was given before it; give it first",
+                assignment, earlier);
 
   YAML::Node here = tree_->root;
   std::istringstream keys(path);
@@ -256,7 +303,8 @@ void Settings::override_with(const std::string& assignment) {
       child = here[key];
       tree_->expanded[walked] = assignment;
     }
-    check(child.IsMap(), "command line: '{}': {} is a value, not a group of keys", assignment, key);
+    check_usage(child.IsMap(), "command line: '{}': {} is a value, not a group of keys", assignment,
+                key);
     here.reset(child);
     key = next;
   }
@@ -266,6 +314,10 @@ void Settings::override_with(const std::string& assignment) {
 
 std::unique_ptr<Fields> Settings::make_reader() const { return std::make_unique<Reader>(tree_); }
 
-void Settings::finish(Fields& reader) { static_cast<Reader&>(reader).end_group(); }
+void Settings::finish(Fields& reader) {
+  auto& filled = static_cast<Reader&>(reader);
+  filled.end_group();
+  filled.refuse_unknown();
+}
 
 }  // namespace vitrine

@@ -21,8 +21,8 @@ class Settings {
   /// Sets one value from "key.path=value"; the value is YAML (`3`, `true`, `[0.5, 0.5]`).
   void override_with(const std::string& assignment);
 
-  /// Fills `config` through its `visit`. Unknown keys and values of the wrong type throw with the
-  /// place, the value and the nearest known name.
+  /// Fills `config` through its `visit`. Unknown keys, values of the wrong type and numbers that
+  /// are not finite throw a `UsageError` with the place, the value and the name that may be meant.
   template <typename Config>
   void read_into(Config& config) const {
     const auto reader = make_reader();

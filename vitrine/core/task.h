@@ -7,9 +7,9 @@ namespace vitrine {
 
 /// What a network is asked, and so how its answers are scored. A model and its data must agree.
 enum class Task {
-  Classes,    // which class? logits (B, N), targets (B) int64 or (B, N) shares
+  Classes,    // which class? logits (B, N), targets (B) int64 or (B, N) probabilities
   DigitSum,   // what is a + b? logits (B, kSumLogits), targets (B, 3) int64: the sum's digits
-  NextValue,  // how does a sequence of numbers go on? values (B), targets (B) float
+  NextValue,  // what is the next value of a sequence? values (B), targets (B) float
   NextToken,  // which token of a vocabulary comes next? logits (B, T, N), targets (B, T) int64
 };
 

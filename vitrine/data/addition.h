@@ -5,7 +5,7 @@
 namespace vitrine {
 
 /// All 10,000 sums of two numbers 00 .. 99: digits (B, 4) in, the sum's digits (B, 3) as targets.
-/// A share `validation` of the pairs is kept out of training; the test part is always all pairs.
+/// A fraction `validation` of the pairs is held out of training; the test set is always all pairs.
 DatasetEntry addition_entry();
 
 /// The pairs a run with these settings never learns from, as indices a * 100 + b.

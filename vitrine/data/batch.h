@@ -32,11 +32,12 @@ class BatchSource {
   virtual Batch load(const std::vector<int64_t>& indices, int64_t epoch) const = 0;
 };
 
-/// The three parts of a data set, as a recipe splits it.
+/// The three splits of a data set, as a recipe has them.
 struct Splits {
   Task task = Task::Classes;
   std::unique_ptr<BatchSource> train{}, validation{}, test{};
   std::vector<std::string> classes{};         // with Task::NextToken the words; empty for bytes
+  std::vector<int64_t> class_counts{};        // with Task::Classes: training examples of each class
   int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
   std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
 

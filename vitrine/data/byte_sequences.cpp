@@ -96,7 +96,7 @@ struct ByteSettings {
 
   void visit(Fields& f) {
     f.path("file", file, "the file to learn from");
-    f("length", length, "bytes of a sequence");
+    f("length", length, "sequence length in bytes");
   }
   void validate() const { check(length >= 2, "bytes: length {} is less than 2", length); }
 };
@@ -138,7 +138,8 @@ DatasetEntry cifar10_bytes_entry() {
 }
 
 DatasetEntry bytes_entry() {
-  return {"any file as sequences of bytes (file=FILE length=1024)", std::make_shared<ByteData>()};
+  return {"any file as byte sequences (file=FILE, length = sequence length)",
+          std::make_shared<ByteData>()};
 }
 
 }  // namespace vitrine

@@ -22,17 +22,6 @@ std::string read_verified(const fs::path& path, const std::string& sum) {
   return bytes;
 }
 
-void add_records(MemoryDataset& data, const std::string& bytes) {
-  constexpr auto kPlane = kCifar10Side * kCifar10Side;
-  std::vector<uint8_t> pixels(3 * kPlane);
-  for (int64_t i = 0; i < kCifar10Records; ++i) {
-    const auto* record = reinterpret_cast<const uint8_t*>(bytes.data()) + i * kCifar10RecordBytes;
-    for (int64_t p = 0; p < kPlane; ++p)
-      for (int64_t c = 0; c < 3; ++c) pixels[3 * p + c] = record[1 + c * kPlane + p];
-    data.add(pixels.data(), record[0]);
-  }
-}
-
 class Cifar10 : public DatasetOf<Cifar10> {
  public:
   std::optional<ImageTraits> images() const override {
@@ -49,7 +38,7 @@ class Cifar10 : public DatasetOf<Cifar10> {
     data->reserve(split == Split::Test ? kCifar10Records : 5 * kCifar10Records);
     for (const auto& [file, sum] : cifar10_batches())
       if ((file == "test_batch.bin") == (split == Split::Test))
-        add_records(*data, read_verified(folder_of(config) / file, sum));
+        add_cifar_records(*data, read_verified(folder_of(config) / file, sum), /*label_bytes=*/1);
     return data;
   }
   // Thousands of images of each class: any cut is fair, and the cut of a seed is part of every
@@ -61,6 +50,25 @@ class Cifar10 : public DatasetOf<Cifar10> {
 };
 
 }  // namespace
+
+void add_cifar_records(MemoryDataset& data, const std::string& bytes, int64_t label_bytes) {
+  constexpr auto kPlane = kCifar10Side * kCifar10Side;
+  const auto record_bytes = label_bytes + 3 * kPlane;
+  check(std::ssize(bytes) % record_bytes == 0, "cifar: {} bytes are no records of {}", bytes.size(),
+        record_bytes);
+  const auto* record = reinterpret_cast<const uint8_t*>(bytes.data());
+  const auto* const end = record + bytes.size();
+  std::vector<uint8_t> pixels(3 * kPlane);
+  for (; record < end; record += record_bytes) {
+    const auto* planes = record + label_bytes;
+    for (int64_t p = 0; p < kPlane; ++p)
+      for (int64_t c = 0; c < 3; ++c) pixels[3 * p + c] = planes[c * kPlane + p];
+    const auto label = planes[-1];
+    check(label < data.classes().size(), "cifar: label {} is none of the {} classes", label,
+          data.classes().size());
+    data.add(pixels.data(), label);
+  }
+}
 
 const std::array<Cifar10Batch, 6>& cifar10_batches() {
   static const std::array<Cifar10Batch, 6> batches = {{

@@ -21,6 +21,10 @@ inline constexpr int64_t kCifar10RecordBytes = 1 + 3 * kCifar10Side * kCifar10Si
 /// The five training batches, then the test batch.
 const std::array<Cifar10Batch, 6>& cifar10_batches();
 
+/// Adds the records of a file of CIFAR-10 or CIFAR-100: label bytes, the last of which counts, then
+/// the R, G and B planes.
+void add_cifar_records(MemoryDataset& data, const std::string& bytes, int64_t label_bytes);
+
 /// CIFAR-10 under ROOT/cifar10, kept in memory.
 DatasetEntry cifar10_entry();
 

@@ -29,14 +29,14 @@ void check_statistics(const std::vector<double>& mean, const std::vector<double>
 
 void AugmentConfig::visit(Fields& f) {
   f("random_resized_crop", random_resized_crop,
-    "smallest share of the area that a random crop keeps before it is resized; 0 = off");
+    "smallest fraction of the area that a random crop keeps before it is resized; 0 = off");
   f("crop_padding", crop_padding, "pad by this many pixels, then crop at random; 0 = no crop");
   f("flip", flip, "probability of a horizontal flip");
   f("rotation", rotation, "rotate by up to this many degrees either way");
   f("brightness", brightness, "jitter: factor from 1 - x to 1 + x");
   f("contrast", contrast, "jitter: factor from 1 - x to 1 + x");
   f("saturation", saturation, "jitter: factor from 1 - x to 1 + x");
-  f("hue", hue, "jitter: shift by up to this share of the colour circle, at most 0.5");
+  f("hue", hue, "jitter: shift by up to this fraction of the colour circle, at most 0.5");
   f("randaugment_ops", randaugment_ops, "RandAugment: operations per image; 0 = off");
   f("randaugment_magnitude", randaugment_magnitude, "RandAugment: strength, 0 to 30");
   f("erasing", erasing, "probability of erasing a random rectangle");
@@ -65,7 +65,7 @@ void AugmentConfig::validate() const {
 void PreprocessConfig::visit(Fields& f) {
   f("image", image, "side of the model's input, cut out of the centre; 0 = as stored");
   f("resize", resize, "length the short side is resized to before; 0 = that of `image`");
-  f("interpolation", interpolation, kInterpolations, "how images are resized");
+  f("interpolation", interpolation, kInterpolations, "interpolation when images are resized");
   f("mean", mean, "per channel, subtracted; empty = the data set's own");
   f("std", std, "per channel, divided by; empty = the data set's own");
 }
@@ -81,7 +81,7 @@ void DataConfig::visit(Fields& f) {
   f.choice("dataset", dataset, "the data set and its own settings");
   f.path("root", root, "where fetched data sets lie; empty = $VITRINE_DATA, else `data`");
   f("batch", batch, "examples per step");
-  f("validation", validation, "share of the training examples kept for validation");
+  f("validation", validation, "fraction of the training examples held out for validation");
   f("limit", limit, "use only this many training examples; 0 = all");
   f("workers", workers, "threads that prepare batches ahead");
   f.group("preprocess", preprocess, "how images become a model's input");
@@ -91,7 +91,7 @@ void DataConfig::visit(Fields& f) {
 void DataConfig::validate() const {
   dataset->validate();
   check(batch >= 1, "data: batch {} is not positive", batch);
-  check(validation >= 0 && validation < 1, "data: validation {} is not a share below 1",
+  check(validation >= 0 && validation < 1, "data: validation {} is not a fraction below 1",
         validation);
   check(limit >= 0, "data: limit {} is negative", limit);
   check(workers >= 1, "data: workers {} is not positive", workers);
@@ -102,8 +102,9 @@ void DataConfig::validate() const {
         "data: '{}' does not consist of images; leave out data.preprocess and data.augment",
         dataset.name());
   check(preprocess.mean.empty() || std::ssize(preprocess.mean) == traits->channels,
-        "data: preprocess.mean and std have {} values, but {} has {} channels",
-        preprocess.mean.size(), dataset.name(), traits ? traits->channels : 0);
+        "data: preprocess.mean and std have {} each, but {} has {}",
+        counted(std::ssize(preprocess.mean), "value"), dataset.name(),
+        counted(traits ? traits->channels : 0, "channel"));
 }
 
 fs::path data_root(const DataConfig& config) {
@@ -115,7 +116,7 @@ fs::path data_root(const DataConfig& config) {
 void Preprocess::visit(Fields& f) {
   f("image", image, "side of the model's input");
   f("resize", resize, "length the short side is resized to before the centre crop");
-  f("interpolation", interpolation, kInterpolations, "how images are resized");
+  f("interpolation", interpolation, kInterpolations, "interpolation when images are resized");
   f("channels", channels, "1 = grey, 3 = colour");
   f("mean", mean, "per channel, subtracted");
   f("std", std, "per channel, divided by");
@@ -125,8 +126,8 @@ void Preprocess::validate() const {
   check(image >= 1 && resize >= image, "preprocess: resize {} is less than image {}", resize,
         image);
   check(channels == 1 || channels == 3, "preprocess: {} channels, expected 1 or 3", channels);
-  check(static_cast<int64_t>(mean.size()) == channels,
-        "preprocess: mean has {} values for {} channels", mean.size(), channels);
+  check(static_cast<int64_t>(mean.size()) == channels, "preprocess: mean has {} for {}",
+        counted(std::ssize(mean), "value"), counted(channels, "channel"));
   check_statistics(mean, std);
 }
 

@@ -6,6 +6,12 @@
 
 namespace vitrine {
 
+std::vector<int64_t> class_counts(const Dataset& data) {
+  std::vector<int64_t> counts(data.classes().size());
+  for (int64_t i = 0; i < data.size(); ++i) ++counts[data.label(i)];
+  return counts;
+}
+
 std::string split_name(Split split) {
   if (split == Split::Train) return "train";
   return split == Split::Validation ? "validation" : "test";
@@ -14,7 +20,7 @@ std::string split_name(Split split) {
 Split split_of_name(const std::string& name) {
   for (const auto split : {Split::Train, Split::Validation, Split::Test})
     if (split_name(split) == name) return split;
-  fail("data: split '{}' is not known (known: train, validation, test)", name);
+  fail_usage("data: split '{}' is not known (known: train, validation, test)", name);
 }
 
 void MemoryDataset::reserve(int64_t count) {

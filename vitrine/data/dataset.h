@@ -24,6 +24,8 @@ class Dataset {
   virtual int64_t label(int64_t index) const = 0;
   /// Reads an image into `image`, whose memory is used again.
   virtual void read(int64_t index, Image& image) const = 0;
+  /// The file of an image that has one of its own, else nothing.
+  virtual std::string file(int64_t /*index*/) const { return {}; }
 
   Example get(int64_t index) const {
     Example example;
@@ -33,11 +35,14 @@ class Dataset {
   }
 };
 
-/// The parts a data set may come in.
+/// How many examples each class has.
+std::vector<int64_t> class_counts(const Dataset& data);
+
+/// The splits of a data set.
 enum class Split { Train, Validation, Test };
 
 std::string split_name(Split split);
-/// The part called "train", "validation" or "test".
+/// The split called "train", "validation" or "test".
 Split split_of_name(const std::string& name);
 
 /// Images of one size held in memory.
@@ -75,6 +80,7 @@ class Subset : public Dataset {
   const std::vector<std::string>& classes() const override { return whole_->classes(); }
   int64_t label(int64_t index) const override { return whole_->label(indices_.at(index)); }
   void read(int64_t index, Image& image) const override { whole_->read(indices_.at(index), image); }
+  std::string file(int64_t index) const override { return whole_->file(indices_.at(index)); }
 
  private:
   std::shared_ptr<const Dataset> whole_;

@@ -45,12 +45,12 @@ void ImageBatches::mix(Batch& batch, Random random) const {
   const bool both = augment_.mixup > 0 && augment_.cutmix > 0;
   const bool cut = both ? random.chance(0.5) : augment_.cutmix > 0;
   const double alpha = cut ? augment_.cutmix : augment_.mixup;
-  const double share = random.beta(alpha, alpha);
+  const double weight = random.beta(alpha, alpha);
   const auto S = pipeline_.image();
   if (cut)
-    cutmix(batch, cutmix_rectangle(S, S, share, random.below(S), random.below(S)));
+    cutmix(batch, cutmix_rectangle(S, S, weight, random.below(S), random.below(S)));
   else
-    mixup(batch, share);
+    mixup(batch, weight);
 }
 
 Splits DatasetBlueprint::splits(const DataConfig& config, uint64_t seed) const {
@@ -65,6 +65,7 @@ Splits DatasetBlueprint::splits(const DataConfig& config, uint64_t seed) const {
   splits.validation = batches(image_splits.validation, {});
   splits.test = batches(image_splits.test, {});
   splits.classes = image_splits.train->classes();
+  splits.class_counts = class_counts(*image_splits.train);
   return splits;
 }
 

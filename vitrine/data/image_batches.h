@@ -30,7 +30,7 @@ class ImageBatches : public BatchSource {
   uint64_t seed_;
 };
 
-/// All parts as batches; only the training part is augmented.
+/// All splits as batches; only the training set is augmented.
 Splits open_data(const DataConfig& config, uint64_t seed);
 
 /// Any image as a model's input: (C, H, W).

@@ -10,11 +10,8 @@
 namespace vitrine {
 namespace {
 
-bool is_image(const fs::path& path) {
-  auto extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
+bool is_image_file(const fs::directory_entry& entry) {
+  return entry.is_regular_file() && has_image_extension(entry.path());
 }
 
 /// Sorted entries that `wanted` accepts, without hidden ones.
@@ -36,10 +33,8 @@ std::vector<std::string> class_names(const fs::path& folder) {
     check(plot::clean_text(name) == name,
           "folder: the name of a class folder in {} is not plain UTF-8; rename it",
           folder.string());
-  check(names.size() >= 2,
-        "folder: {} has {} class folders, expected one for each of 2 or more "
-        "classes",
-        folder.string(), names.size());
+  check(names.size() >= 2, "folder: {} has {}, expected one for each of 2 or more classes",
+        folder.string(), counted(std::ssize(names), "class folder"));
   return names;
 }
 
@@ -50,8 +45,7 @@ class ImageFolder : public Dataset {
     for (size_t label = 0; label < classes_.size(); ++label) {
       const auto inside = folder / classes_[label];
       check(fs::is_directory(inside), "folder: class folder {} is missing", inside.string());
-      const auto files =
-          entries(inside, [](const auto& e) { return e.is_regular_file() && is_image(e.path()); });
+      const auto files = entries(inside, is_image_file);
       check(!files.empty(),
             "folder: class folder {} holds no .jpg, .png or .webp files; fill or remove it",
             inside.string());
@@ -64,6 +58,7 @@ class ImageFolder : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(int64_t index) const override { return labels_.at(index); }
   void read(int64_t index, Image& image) const override { image = read_image(files_.at(index)); }
+  std::string file(int64_t index) const override { return files_.at(index).string(); }
 
  private:
   std::vector<std::string> classes_;
@@ -71,7 +66,7 @@ class ImageFolder : public Dataset {
   std::vector<int64_t> labels_;
 };
 
-/// A part of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
+/// A split of FOLDER/train, FOLDER/val, FOLDER/test; nothing if there is no such folder.
 std::unique_ptr<Dataset> open_split(const fs::path& folder, Split split) {
   const auto train = folder / "train";
   const auto classes = class_names(train);
@@ -88,6 +83,16 @@ std::unique_ptr<Dataset> open_split(const fs::path& folder, Split split) {
     return std::make_unique<ImageFolder>(folder / name, classes);
   }
   return nullptr;
+}
+
+/// What of the class folders in `folder` is not read, by kind.
+void count_skipped(const fs::path& folder, std::map<std::string, int64_t>& counts) {
+  for (const auto& name : class_names(folder))
+    for (const auto& path :
+         entries(folder / name, [](const auto& e) { return !is_image_file(e); })) {
+      const auto extension = lower_extension(path);
+      ++counts[fs::is_directory(path) ? "folder" : extension.empty() ? "no extension" : extension];
+    }
 }
 
 struct FolderSettings {
@@ -108,6 +113,17 @@ class ImageFolderData : public DatasetOf<ImageFolderData, FolderSettings> {
     if (fs::is_directory(folder / "train")) return open_split(folder, split);
     if (split != Split::Train) return nullptr;
     return std::make_unique<ImageFolder>(folder, class_names(folder));
+  }
+  std::map<std::string, int64_t> skipped_files() const override {
+    const auto folder = checked_folder();
+    std::map<std::string, int64_t> counts;
+    if (!fs::is_directory(folder / "train")) {
+      count_skipped(folder, counts);
+      return counts;
+    }
+    for (const auto* split : {"train", "val", "validation", "test"})
+      if (fs::is_directory(folder / split)) count_skipped(folder / split, counts);
+    return counts;
   }
   std::string fetch(const DataConfig&, const std::string&) const override {
     return fmt::format("folder: {} is your own, nothing to fetch", checked_folder().string());

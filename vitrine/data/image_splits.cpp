@@ -31,27 +31,26 @@ Indices shared_out(const std::vector<double>& quotas, int64_t total) {
   return counts;
 }
 
-/// A data set's examples in the order in which parts take them.
+/// A data set's examples in the order in which splits take them.
 class Cut {
  public:
   Cut(Data whole, const DataConfig& config, uint64_t seed)
       : whole_(std::move(whole)),
         stratified_(config.dataset->stratified()),
-        share_(config.validation),
+        fraction_(config.validation),
         order_(permutation(whole_->size(), Random{seed, kSplitKey})),
-        sizes_(whole_->classes().size()),
-        taken_(sizes_.size()) {
-    for (int64_t i = 0; i < whole_->size(); ++i) ++sizes_[whole_->label(i)];
-  }
+        sizes_(class_counts(*whole_)),
+        taken_(sizes_.size()) {}
 
-  /// The next `count` examples, the same share of each class if the data set wants that.
-  Data take_share(int64_t count) {
-    ++shares_;
+  /// The next `count` examples, the same fraction of each class if the data set wants that.
+  Data take_fraction(int64_t count) {
+    ++taken_splits_;
     if (!stratified_) return take(count);
-    // What a class got too little or too much of by rounding is made good in the next share.
+    // What a class got too little or too much of by rounding is made good in the next split.
     std::vector<double> quotas;
     for (size_t k = 0; k < sizes_.size(); ++k)
-      quotas.push_back(static_cast<double>(shares_) * share_ * static_cast<double>(sizes_[k]) -
+      quotas.push_back(static_cast<double>(taken_splits_) * fraction_ *
+                           static_cast<double>(sizes_[k]) -
                        static_cast<double>(taken_[k]));
     auto wanted = shared_out(quotas, count);
     const auto is_chosen = [&](int64_t index) {
@@ -78,44 +77,58 @@ class Cut {
  private:
   Data whole_;
   bool stratified_;
-  double share_;
+  double fraction_;
   Indices order_;
   Indices sizes_, taken_;  // per class
-  int64_t shares_ = 0;
+  int64_t taken_splits_ = 0;
 };
 
-/// Says which classes a part cut out of the training examples is without.
-void warn_of_small_classes(const Dataset& part, Split which) {
-  std::vector<int64_t> counts(part.classes().size());
-  for (int64_t i = 0; i < part.size(); ++i) ++counts[part.label(i)];
+/// Says which classes a split cut out of the training examples is without.
+void warn_of_small_classes(const Dataset& data, Split which) {
+  const auto counts = class_counts(data);
   std::vector<std::string> missing;
   for (size_t k = 0; k < counts.size(); ++k)
-    if (counts[k] == 0) missing.push_back(part.classes()[k]);
-  if (!missing.empty() && part.size() > 0)
+    if (counts[k] == 0) missing.push_back(data.classes()[k]);
+  if (!missing.empty() && data.size() > 0)
     fmt::print(stderr, "note: too few images to keep one for {}: {}\n", split_name(which),
                fmt::join(missing, ", "));
 }
 
-/// The training part, cut in three where the data set has no other splits.
+/// "a fraction data.validation=0.1 of 2 images is 0 images for each of 2 splits".
+std::string fraction_text(double fraction, int64_t size, int64_t held_out, int64_t splits) {
+  return fmt::format("a fraction data.validation={} of {} is {}{}", fraction,
+                     counted(size, "image"), counted(held_out, "image"),
+                     splits > 1 ? fmt::format(" for each of {} splits", splits) : "");
+}
+
+/// How `splits` splits of `size` images come to have at least one image each.
+std::string remedy(double fraction, int64_t size, int64_t splits) {
+  const double percent = std::ceil(100.0 / static_cast<double>(size) + 1e-9) / 100;
+  const auto enough = fraction > 0 ? static_cast<int64_t>(std::ceil(1 / fraction)) : 0;
+  const bool possible = splits * static_cast<int64_t>(percent * static_cast<double>(size)) < size;
+  std::vector<std::string> ways;
+  if (possible) ways.push_back(fmt::format("set data.validation={}", percent));
+  if (enough > 0 && splits < enough) ways.push_back(fmt::format("have {} images or more", enough));
+  if (ways.empty()) ways.push_back("have 10 images or more with data.validation=0.1");
+  return fmt::format("{}", fmt::join(ways, " or "));
+}
+
+/// The training set, cut in three where the data set has no other splits.
 ImageSplits cut_splits(const DataConfig& config, uint64_t seed, bool has_validation,
                        bool has_test) {
   const Data whole = config.dataset->open(config, Split::Train);
   const auto size = whole->size();
-  const auto share = static_cast<int64_t>(config.validation * static_cast<double>(size));
-  const int64_t kept_back = share * (static_cast<int64_t>(!has_test) + !has_validation);
-  check(kept_back < size, "data: validation {} of {} images leaves none to train on",
-        config.validation, size);
-  check(has_test || config.validation > 0,
-        "data: '{}' has no test images; set data.validation to keep a share back",
-        config.dataset.name());
-  check(has_test || share > 0,
-        "data: a share data.validation={} of {} images is less than one for validation and test; "
-        "add images or raise the share",
-        config.validation, size);
+  const auto held_out = static_cast<int64_t>(config.validation * static_cast<double>(size));
+  const int64_t splits = static_cast<int64_t>(!has_test) + !has_validation;
+  check(held_out * splits < size, "data: {}, which leaves none to train on; lower data.validation",
+        fraction_text(config.validation, size, held_out, splits));
+  check(has_test || held_out > 0, "data: {}, but '{}' has no {}images of its own; {}",
+        fraction_text(config.validation, size, held_out, splits), config.dataset.name(),
+        has_validation ? "test " : "validation or test ", remedy(config.validation, size, splits));
   Cut cut(whole, config, seed);
   ImageSplits splits;
-  if (!has_test) splits.test = cut.take_share(share);
-  if (!has_validation) splits.validation = cut.take_share(share);
+  if (!has_test) splits.test = cut.take_fraction(held_out);
+  if (!has_validation) splits.validation = cut.take_fraction(held_out);
   splits.train = cut.take(config.limit > 0 ? config.limit : size);
   if (!has_test) warn_of_small_classes(*splits.test, Split::Test);
   if (!has_validation) warn_of_small_classes(*splits.validation, Split::Validation);

@@ -16,13 +16,13 @@ struct ImageSplits {
   }
 };
 
-/// Where the data set has no validation (test) part of its own, a share of the training images
-/// chosen by `seed` is kept back for it: the same share of every class, unless the data set says
+/// Where the data set has no validation (test) set of its own, a fraction of the training images
+/// chosen by `seed` is held out for it: the same fraction of every class, unless the data set says
 /// otherwise (`stratified`). A note on stderr names classes too small for that. With
 /// `validation: 0` the test images serve for validation.
 ImageSplits open_image_splits(const DataConfig& config, uint64_t seed);
 
-/// One of the parts; reads no more files than it must.
+/// One of the splits; reads no more files than it must.
 std::shared_ptr<const Dataset> open_image_split(const DataConfig& config, uint64_t seed,
                                                 Split split);
 

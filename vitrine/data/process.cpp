@@ -14,7 +14,8 @@ namespace vitrine {
 
 ProcessResult run_process(const std::vector<std::string>& command, const fs::path& folder) {
   int ends[2];
-  check(::pipe2(ends, O_CLOEXEC) == 0, "process: no pipe: {}", std::strerror(errno));
+  const bool piped = ::pipe2(ends, O_CLOEXEC) == 0;
+  check(piped, "process: no pipe: {}", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());

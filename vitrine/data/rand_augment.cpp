@@ -10,7 +10,7 @@ namespace vitrine {
 namespace {
 
 constexpr double kStrongest = 30;
-constexpr double kFarthest = 150.0 / 331.0;  // share of the image's side
+constexpr double kFarthest = 150.0 / 331.0;  // fraction of the image's side
 
 struct Operation {
   bool signed_amount;

@@ -3,9 +3,11 @@
 #include "vitrine/data/addition.h"
 #include "vitrine/data/byte_sequences.h"
 #include "vitrine/data/cifar10.h"
+#include "vitrine/data/cifar100.h"
 #include "vitrine/data/config.h"
 #include "vitrine/data/fashion_mnist.h"
 #include "vitrine/data/image_folder.h"
+#include "vitrine/data/mnist.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/data/synthetic.h"
 #include "vitrine/data/waves.h"
@@ -29,6 +31,8 @@ const Registry<DatasetEntry>& datasets() {
   static const auto registry = [] {
     Registry<DatasetEntry> r("data set");
     r.add("cifar10", cifar10_entry());
+    r.add("cifar100", cifar100_entry());
+    r.add("mnist", mnist_entry());
     r.add("fashion_mnist", fashion_mnist_entry());
     r.add("folder", image_folder_entry());
     r.add("synthetic", synthetic_entry());

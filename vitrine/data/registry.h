@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ struct ImageTraits {
 };
 
 /// A data set's own settings with their type hidden, and how it is opened. `DataConfig` holds what
-/// all data sets share: where they lie, how they are split.
+/// all data sets share: where they are stored, how they are split.
 class DatasetBlueprint {
  public:
   static constexpr const char *kKey = "data.dataset", *kList = "vitrine data list";
@@ -36,16 +37,18 @@ class DatasetBlueprint {
 
   /// Nothing for data sets that do not consist of images.
   virtual std::optional<ImageTraits> images() const { return std::nullopt; }
-  /// The part, or nothing if the data set does not come with such a part. Missing and damaged files
+  /// The split, or nothing if the data set does not come with it. Missing and damaged files
   /// throw and say what to fetch; so do data sets that do not consist of images.
   virtual std::unique_ptr<Dataset> open(const DataConfig& config, Split split) const;
-  /// Whether a part that is cut out of the training images takes the same share of every class.
+  /// Whether a split that is cut out of the training images takes the same fraction of every class.
   virtual bool stratified() const { return true; }
-  /// The three parts as batches; those of images unless a data set says otherwise.
+  /// The three splits as batches; those of images unless a data set says otherwise.
   virtual Splits splits(const DataConfig& config, uint64_t seed) const;
   /// Brings the files to the data root, from `source` (a path) or, if that is empty, from the
   /// network. Returns what was done, in a sentence.
   virtual std::string fetch(const DataConfig& config, const std::string& source) const;
+  /// How many of the user's files are left out, by kind (".gif"); hidden ones do not count.
+  virtual std::map<std::string, int64_t> skipped_files() const { return {}; }
 };
 
 /// Of a data set without settings.

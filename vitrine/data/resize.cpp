@@ -165,6 +165,12 @@ Image resize_short_side(const Image& image, int64_t size, Interpolation interpol
   return resize(image, width, height, interpolation);
 }
 
+Image thumbnail(Image image) {
+  constexpr int64_t kLargestShown = 192;
+  if (std::min(image.width, image.height) <= kLargestShown) return image;
+  return resize_short_side(image, kLargestShown, Interpolation::Bilinear);
+}
+
 Image resized_centre(const Image& image, int64_t short_side, int64_t size,
                      Interpolation interpolation) {
   check(size >= 1 && size <= short_side, "resize: the centre of {} cannot be {}", short_side, size);

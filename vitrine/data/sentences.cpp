@@ -118,7 +118,7 @@ namespace {
 struct SentenceSettings {
   int64_t length = 20;
 
-  void visit(Fields& f) { f("length", length, "most words of an example"); }
+  void visit(Fields& f) { f("length", length, "maximum sequence length in words"); }
   void validate() const { check(length >= 2, "sentences: length {} is less than 2", length); }
 };
 

@@ -33,7 +33,7 @@ struct SyntheticSettings {
 
 constexpr double kGoldenTurn = 0.618033988749895;  // spreads any number of classes over a circle
 
-/// Stripes whose direction, width and colour tell the class.
+/// Stripes whose direction, width and colour depend on the class.
 void paint(int64_t label, const SyntheticSettings& c, Random random, Image& image) {
   const double turn = std::fmod(static_cast<double>(label) * kGoldenTurn, 1.0);
   const double angle = std::numbers::pi * turn;
@@ -89,7 +89,7 @@ class SyntheticData : public DatasetOf<SyntheticData, SyntheticSettings> {
 }  // namespace
 
 DatasetEntry synthetic_entry() {
-  return {"made-up stripes for tests and demonstrations; nothing to fetch",
+  return {"synthetic stripes for tests and demonstrations; nothing to fetch",
           std::make_shared<SyntheticData>()};
 }
 

@@ -22,6 +22,9 @@ Image resize(const Image& image, int64_t width, int64_t height, Interpolation in
 /// Resizes so that the short side is `size` and the proportions stay.
 Image resize_short_side(const Image& image, int64_t size, Interpolation interpolation);
 
+/// The image, made smaller if its short side has more than 192 pixels: for sheets of many.
+Image thumbnail(Image image);
+
 /// The centre of `resize_short_side`, without computing what is cut off: a very long image takes no
 /// more memory than a square one.
 Image resized_centre(const Image& image, int64_t short_side, int64_t size,
@@ -53,7 +56,7 @@ Image adjust_brightness(const Image& image, double factor);
 Image adjust_contrast(const Image& image, double factor);
 Image adjust_saturation(const Image& image, double factor);
 Image adjust_sharpness(const Image& image, double factor);
-/// Turns the hue by a share of the circle, -0.5 to 0.5; grey images stay as they are.
+/// Turns the hue by a fraction of the circle, -0.5 to 0.5; grey images stay as they are.
 Image adjust_hue(const Image& image, double turn);
 
 /// Keeps the upper `bits` of each value.

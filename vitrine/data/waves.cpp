@@ -39,8 +39,8 @@ struct WaveSettings {
   double noise = WaveOptions().noise;
 
   void visit(Fields& f) {
-    f("length", length, "values that are seen");
-    f("noise", noise, "standard deviation of what is added to the values that are seen");
+    f("length", length, "length of the input sequence");
+    f("noise", noise, "standard deviation of the noise added to the inputs");
   }
   void validate() const { WaveOptions{.length = length, .noise = noise}.validate(); }
 };
@@ -57,7 +57,7 @@ class WaveData : public DatasetOf<WaveData, WaveSettings> {
 }  // namespace
 
 void WaveOptions::validate() const {
-  check(length >= 2, "waves: length {} is too short to tell how a wave goes on; take at least 2",
+  check(length >= 2, "waves: length {} is too short to predict the next value; take at least 2",
         length);
   check(train > 0 && validation > 0 && test > 0,
         "waves: train {}, validation {} and test {} must be positive", train, validation, test);
@@ -75,7 +75,7 @@ Splits waves(const WaveOptions& options, uint64_t seed) {
 }
 
 DatasetEntry waves_entry() {
-  return {"random sine waves, the next value to be told; nothing to fetch",
+  return {"random sine waves for next-value prediction; nothing to fetch",
           std::make_shared<WaveData>()};
 }
 

@@ -17,7 +17,7 @@ struct WaveOptions {
 
 /// Waves y(t) = A sin(f t + phi) with random A in [0.5, 1.5], f in [0.2, 1.0] radians per step and
 /// phi in [0, 2 pi]: the values at t = 0 .. length - 1 (B, length) in, the next one (B) as target.
-/// A wave depends on (seed, part, its index) alone.
+/// A wave depends on (seed, split, its index) alone.
 Splits waves(const WaveOptions& options, uint64_t seed);
 
 DatasetEntry waves_entry();

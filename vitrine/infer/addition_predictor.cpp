@@ -31,6 +31,15 @@ std::optional<NumberPair> parse_pair(std::string_view text) {
   return NumberPair{*a, *b};
 }
 
+bool looks_like_sum(std::string_view text) {
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const auto plus = text.find('+');
+  return plus != std::string_view::npos && is_number(text.substr(0, plus)) &&
+         is_number(text.substr(plus + 1));
+}
+
 AdditionPredictor::AdditionPredictor(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
 AdditionPredictor::AdditionPredictor(AdditionPredictor&&) noexcept = default;
 AdditionPredictor& AdditionPredictor::operator=(AdditionPredictor&&) noexcept = default;
@@ -52,6 +61,8 @@ PredictedSum AdditionPredictor::add(NumberPair pair) const {
   const auto digits =
       torch::tensor({{pair.a / 10, pair.a % 10, pair.b / 10, pair.b % 10}}, torch::kLong);
   const auto logits = loaded_->model->forward(digits.to(loaded_->device)).cpu();
+  check(torch::isfinite(logits).all().item<bool>(),
+        "predict: the network's logits are not finite; its weights are damaged");
   double probability = 1;
   int64_t first = 0;
   for (const auto values : kSumDigitValues) {

@@ -17,13 +17,16 @@ struct NumberPair {
 /// The pair that "57+68" means; nothing if the text is no such sum.
 std::optional<NumberPair> parse_pair(std::string_view text);
 
+/// Whether the text is "NUMBER+NUMBER", with numbers of any size.
+bool looks_like_sum(std::string_view text);
+
 /// What a network takes for a sum, and how sure it is of all its digits.
 struct PredictedSum {
   int value = 0;
   double probability = 0;
 };
 
-/// A trained network that adds.
+/// A trained addition model.
 class AdditionPredictor {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,14 @@ struct Prediction {
   double probability = 0;
 };
 
-/// A trained network that names what is on an image. May be used from several threads at once.
+/// What became of one of many files.
+struct FilePredictions {
+  fs::path file;
+  std::vector<Prediction> predictions{};
+  std::string error{};  // why there are no predictions; empty if there are
+};
+
+/// A trained image classifier. May be used from several threads at once.
 class Classifier {
  public:
   /// Loads a run folder (its best checkpoint) or a .safetensors file.
@@ -32,6 +40,19 @@ class Classifier {
   /// The same for several images at once, in their order.
   std::vector<std::vector<Prediction>> classify_batch(const std::vector<Image>& images,
                                                       int64_t k = 5) const;
+
+  /// The same for many files, read by other threads while the network computes, in batches. Each
+  /// is handed to `take`, in order; a file that cannot be read does not stop the others.
+  void classify_files(const std::vector<fs::path>& files, int64_t k,
+                      const std::function<void(const FilePredictions&)>& take) const;
+
+  /// The network's answer before the softmax: one number per class.
+  std::vector<float> logits(const Image& image) const;
+  std::vector<std::vector<float>> logits_batch(const std::vector<Image>& images) const;
+  /// What the head reads: a vector that describes the image, alike for images that the network
+  /// takes for alike.
+  std::vector<float> features(const Image& image) const;
+  std::vector<std::vector<float>> features_batch(const std::vector<Image>& images) const;
 
   const std::vector<std::string>& classes() const;
 

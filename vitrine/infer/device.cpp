@@ -9,8 +9,8 @@
 namespace vitrine {
 
 torch::Device open_device(const std::string& name) {
-  check(std::regex_match(name, std::regex("cpu|cuda(:[0-9]{1,3})?")),
-        "device: '{}' is not known; use cpu, cuda or cuda:N", name);
+  check_usage(std::regex_match(name, std::regex("cpu|cuda(:[0-9]{1,3})?")),
+              "device: '{}' is not known; use cpu, cuda or cuda:N", name);
   const torch::Device device(name);
   if (device.is_cuda())
     check(torch::cuda::is_available() &&

@@ -17,12 +17,11 @@ std::vector<int64_t> kept_bytes(const Decoder& decoder, const GenerateOptions& o
   const auto layout = decoder.image_layout();
   check(layout.has_value(), "sample: the model has learned text, not images");
   check(*layout == ImageLayout{o.image->height, o.image->width, o.image->channels},
-        "sample: the image is {} x {} with {} channels, the model makes {} x {} with {}",
-        o.image->width, o.image->height, o.image->channels, layout->columns, layout->rows,
+        "sample: the image is {} x {} with {}, the model makes {} x {} with {}", o.image->width,
+        o.image->height, counted(o.image->channels, "channel"), layout->columns, layout->rows,
         layout->channels);
-  const auto rows = static_cast<int64_t>(o.keep * static_cast<double>(layout->rows));
   const auto first = o.image->pixels.begin();
-  return {first, first + rows * layout->columns * layout->channels};
+  return {first, first + kept_rows(o, layout->rows) * layout->columns * layout->channels};
 }
 
 /// How every sequence begins: (count, kept); undefined if nothing is given.
@@ -36,6 +35,10 @@ torch::Tensor prefix_of(const Generator& generator, const GenerateOptions& o) {
 }
 
 }  // namespace
+
+int64_t kept_rows(const GenerateOptions& o, int64_t rows) {
+  return static_cast<int64_t>(o.keep * static_cast<double>(rows));
+}
 
 Generated generate(const fs::path& run_or_checkpoint, const GenerateOptions& o) {
   const auto generator = Generator::load(run_or_checkpoint);

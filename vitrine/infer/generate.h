@@ -20,6 +20,9 @@ struct GenerateOptions {
   std::string text{};            // how texts begin
 };
 
+/// How many of an image's `rows` are kept.
+int64_t kept_rows(const GenerateOptions& options, int64_t rows);
+
 /// What a model generated: images or, if it has learned text, texts.
 struct Generated {
   std::vector<Image> images{};

@@ -2,6 +2,9 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/top_predictions.h"
@@ -27,6 +30,15 @@ Image seen_part(const Image& image, const Preprocess& how) {
   return with_channels(centre_crop(image, std::max<int64_t>(1, side)), how.channels);
 }
 
+/// Shares of the map's own tokens.
+AttentionMap map_of_shares(const torch::Tensor& map) {
+  const auto shares = map.to(torch::kDouble) / map.sum().to(torch::kDouble);
+  const auto tokens = shares.numel();
+  const auto entropy = -torch::xlogy(shares, shares).sum().item<double>();
+  return {to_matrix(shares * tokens), tokens,
+          tokens > 1 ? entropy / std::log(static_cast<double>(tokens)) : 1};
+}
+
 }  // namespace
 
 Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
@@ -42,21 +54,31 @@ Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image) {
         "explain: {} has no attention recorded, so there is nothing to show; explain a "
         "transformer, such as vit_c10_small or cct_2_3x2",
         info.model.name());
-  check(capture.readout.defined(), "explain: {} does not tell how its answer reads the tokens",
+  check(capture.readout.defined(), "explain: {} does not say how its output reads the tokens",
         info.model.name());
 
   const auto& grid = capture.layers.front().queries;
   Explanation result{.model = info.model.name(),
                      .image = seen_part(image, *info.preprocess),
+                     .input = model->image_shape()->image,
                      .predictions = top_predictions(logits, info.classes, kPredictions)[0],
                      .class_token = grid.prefix > 0,
+                     .readout = capture.readout_kind,
                      .rows = grid.rows,
-                     .columns = grid.columns};
+                     .columns = grid.columns,
+                     .tokens = model->image_tokens()};
   for (const auto& layer : capture.layers) {
     auto& heads = result.heads.emplace_back();
-    for (const auto& map : head_maps(layer)[0].unbind()) heads.push_back(to_matrix(map));
+    const auto maps = head_maps(layer)[0], entropies = head_entropy(layer)[0];
+    for (int64_t h = 0; h < maps.size(0); ++h)
+      heads.push_back({to_matrix(maps[h] * layer.keys.tokens()), layer.keys.tokens(),
+                       entropies[h].item<double>()});
   }
-  result.rollout = to_matrix(attention_rollout(capture.layers, capture.readout)[0]);
+  if (capture.readout_kind == Readout::Weighted)
+    result.pooling = map_of_shares(as_map(capture.readout[0], capture.layers.back().queries));
+  const auto rollout = attention_rollout(capture.layers, capture.readout)[0];
+  result.rollout = map_of_shares(rollout);
+  result.rollout_kept = std::max(0.0, 1 - rollout.sum().item<double>());
   if (const auto table = model->position_table(); table.defined())
     result.positions = to_matrix(position_similarity(table, grid));
   return result;

@@ -1,31 +1,37 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vitrine/core/files.h"
 #include "vitrine/core/image.h"
 #include "vitrine/infer/classifier.h"
-#include "vitrine/plot/colors.h"
+#include "vitrine/inspect/attention_map.h"
+#include "vitrine/nn/token_grid.h"
 
 namespace vitrine {
 
 struct LoadedCheckpoint;
 
-/// What a network answered to an image and what it looked at on the way.
+/// What a model predicted for an image and what it attended to.
 struct Explanation {
   std::string model;
-  Image image;  // the part of the image that the network sees
+  Image image;        // the part of the image that the network sees
+  int64_t input = 0;  // to how many pixels a side it is resized
   std::vector<Prediction> predictions;
-  bool class_token = false;       // otherwise heads' maps are means over all tokens
-  int64_t rows = 0, columns = 0;  // of the first layer's grid of patches
-  std::vector<std::vector<plot::Matrix>>
-      heads{};               // per layer and head: on its keys' grid, sum <= 1
-  plot::Matrix rollout{};    // (rows, columns)
+  bool class_token = false;          // whose weights `heads` are; otherwise means over all queries
+  Readout readout = Readout::Token;  // how the answer reads the last layer's tokens
+  int64_t rows = 0, columns = 0;     // of the first layer's grid of tokens
+  std::optional<ImageTokens> tokens{};             // what the model tells of them
+  std::vector<std::vector<AttentionMap>> heads{};  // per layer and head, on its keys' grid
+  AttentionMap pooling{};    // the weights of Readout::Weighted; no tokens otherwise
+  AttentionMap rollout{};    // (rows, columns)
+  double rollout_kept = 0;   // the fraction of the rollout on the class token
   plot::Matrix positions{};  // similarity of every two patches' positions; no rows: has none
 };
 
-/// Runs the image through the network; throws for networks without attention over patches.
+/// Runs the image through the network; throws for networks without attention over image tokens.
 Explanation explain(const LoadedCheckpoint& checkpoint, const Image& image);
 
 /// Writes prediction.png, rollout.png, attention.png, positions.png (where the network has

@@ -1,8 +1,9 @@
-#include <algorithm>
+#include "vitrine/inspect/explain_figures.h"
 
-#include "vitrine/core/error.h"
-#include "vitrine/inspect/explain.h"
-#include "vitrine/plot/page.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace vitrine {
 namespace {
@@ -11,49 +12,13 @@ using plot::Chart;
 using plot::Figure;
 using plot::HeatMap;
 using plot::ImagePanel;
-using plot::Matrix;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
+constexpr double kRolloutPanel = 210;
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-Figure prediction_figure(const Explanation& e) {
-  Chart chart{.title = "Most likely classes",
-              .y = {.label = "probability (%)", .low = 0, .high = 100}};
-  plot::Series bars{.mark = plot::Mark::Bars};
-  for (const auto& p : e.predictions) {
-    chart.x.names.push_back(p.label);
-    bars.y.push_back(100 * p.probability);
-  }
-  chart.series = {bars};
-  const auto& best = e.predictions.front();
-  return {.title = fmt::format("{} says: {} ({})", e.model, best.label, percent(best.probability)),
-          .columns = 2,
-          .panels = {ImagePanel{.title = "What the network sees", .image = e.image}, chart}};
-}
-
-Figure rollout_figure(const Explanation& e) {
-  auto shares = e.rollout;
-  for (auto& value : shares.values) value *= 100;
-  return {.title = "Attention rollout: which patches reach the answer",
-          .columns = 2,
-          .panels = {ImagePanel{.title = "Image", .image = e.image, .size = 300},
-                     ImagePanel{.title = "Rollout over the image",
-                                .image = e.image,
-                                .heat = shares,
-                                .size = 300}},
-          .shared_colors = true,
-          .color_label = "share of each patch (%)"};
-}
-
-/// The value that the brightest fiftieth of the patches reach: one outlier would darken all others.
-double brightest(const Matrix& map) {
-  auto values = map.values;
-  const auto place =
-      values.begin() + static_cast<int64_t>(0.98 * static_cast<double>(values.size()));
-  std::nth_element(values.begin(), place, values.end());
-  const auto [low, high] = std::minmax_element(map.values.begin(), map.values.end());
-  return *place > *low ? *place : *high;
+/// "H 0.97; 0.94–1.18 ×".
+std::string figures_of(const AttentionMap& map) {
+  return fmt::format("H {:.2f}; {}", map.entropy, range_text(map));
 }
 
 /// Leaves a panel's room white.
@@ -63,44 +28,176 @@ ImagePanel blank(double size) {
   return {.image = white, .size = size};
 }
 
-/// A map per layer and head; layers run along the longer side. Layers may differ in their heads.
+std::vector<const AttentionMap*> all_heads(const Explanation& e) {
+  std::vector<const AttentionMap*> maps;
+  for (const auto& layer : e.heads)
+    for (const auto& map : layer) maps.push_back(&map);
+  return maps;
+}
+
+/// What the colours of these maps mean and how many values the scale does not hold.
+std::string scale_text(const std::vector<const AttentionMap*>& maps) {
+  int64_t beyond = 0, values = 0;
+  for (const auto* map : maps) {
+    beyond += beyond_scale(*map);
+    values += static_cast<int64_t>(map->multiples.values.size());
+  }
+  return fmt::format(
+      "Colours are the same in every figure: multiples of uniform, logarithmic from 1/8 to 8; {}.",
+      beyond == 0 ? "no value lies beyond"
+                  : fmt::format("{} of {} values lie beyond and have the colour of that end",
+                                beyond, values));
+}
+
+std::vector<std::string> numbered(const char* what, size_t count) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) names.push_back(fmt::format("{} {}", what, i + 1));
+  return names;
+}
+
+}  // namespace
+
+std::string token_word(const Explanation& e) {
+  return e.tokens && !e.tokens->overlap() ? "patch" : "token";
+}
+
+std::string token_words(const Explanation& e) {
+  return token_word(e) + (e.tokens && !e.tokens->overlap() ? "es" : "s");
+}
+
+std::string tokens_text(const Explanation& e) {
+  if (!e.tokens) return fmt::format("The image becomes {} x {} tokens.", e.rows, e.columns);
+  const auto& t = *e.tokens;
+  if (!t.overlap())
+    return fmt::format(
+        "The image, resized to {0} x {0} pixels, is cut into patches of {1} x {1} pixels: a grid "
+        "of {2} x {3}.",
+        e.input, t.field, t.rows, t.columns);
+  return fmt::format(
+      "An overlapping convolutional tokenizer makes {0} x {1} tokens of the image, resized to {2} "
+      "x {2} pixels. Each token sees {3} x {3} pixels; neighbours are {4} pixels apart.",
+      t.rows, t.columns, e.input, t.field, t.stride);
+}
+
+std::string query_text(const Explanation& e) {
+  return e.class_token ? "the class token" : "the average query";
+}
+
+std::string readout_text(const Explanation& e) {
+  switch (e.readout) {
+    case Readout::Token:
+      return e.class_token ? "the class token" : "one token";
+    case Readout::Mean:
+      return "the mean of all tokens";
+    case Readout::Weighted:
+      return "the sequence pooling";
+  }
+  return "";
+}
+
+std::string near_uniform_text(const Explanation& e) {
+  const auto maps = all_heads(e);
+  const auto count = [&](double factor) {
+    return std::count_if(maps.begin(), maps.end(),
+                         [&](const auto* map) { return within(*map, factor); });
+  };
+  std::string text;
+  if (const auto near = count(kNearUniform); near > 0)
+    text =
+        fmt::format("{} of {} maps lie within {:.2f}–{:.2f} ×: close to uniform, not informative. ",
+                    near, maps.size(), 1 / kNearUniform, kNearUniform);
+  if (const auto weak = count(kWeak); weak > 0)
+    text += fmt::format(
+        "{} of {} stay within {:.2f}–{:.2f} ×, as most maps of an untrained network do.", weak,
+        maps.size(), 1 / kWeak, kWeak);
+  return text;
+}
+
+Figure prediction_figure(const Explanation& e) {
+  Chart chart{.title = "Most likely classes",
+              .y = {.label = "probability (%)", .low = 0, .high = 100},
+              .width = 560};
+  plot::Series bars{.mark = plot::Mark::Bars};
+  for (const auto& p : e.predictions) {
+    chart.x.names.push_back(p.label);
+    bars.y.push_back(100 * p.probability);
+  }
+  chart.series = {bars};
+  const auto& best = e.predictions.front();
+  return {.title = fmt::format("{}: {} ({:.1f} %)", e.model, best.label, 100 * best.probability),
+          .columns = 2,
+          .panels = {ImagePanel{.title = "What the network sees", .image = e.image, .size = 280},
+                     chart}};
+}
+
+Figure rollout_figure(const Explanation& e) {
+  Figure figure{.title = fmt::format("Attention rollout: how much of each {} reaches {}",
+                                     token_word(e), readout_text(e))};
+  const auto size = kRolloutPanel;
+  std::vector<const AttentionMap*> maps = {&e.rollout};
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = size});
+  if (e.readout == Readout::Weighted) {
+    figure.panels.push_back(
+        scaled_map(e.pooling, "Pooling weights: " + figures_of(e.pooling), size));
+    maps.push_back(&e.pooling);
+  }
+  figure.panels.push_back(scaled_map(e.rollout, "Rollout: " + figures_of(e.rollout), size));
+  figure.panels.push_back(ImagePanel{.title = "Rollout over the image",
+                                     .image = e.image,
+                                     .heat = on_scale(e.rollout),
+                                     .colors = plot::ColorMap::BlueRed,
+                                     .low = -kScaleDoublings,
+                                     .high = kScaleDoublings,
+                                     .alpha = 0.8,
+                                     .fade = true,
+                                     .smooth = false,
+                                     .size = size});
+  figure.columns = static_cast<int64_t>(figure.panels.size());
+  add_scale(figure);
+  figure.note = fmt::format(
+      "Rollout: {}. {} Over the image, 1 × is transparent. H: entropy divided by log {} (1 = "
+      "uniform).",
+      describe(e.rollout), scale_text(maps), e.rollout.tokens);
+  return figure;
+}
+
 Figure attention_figure(const Explanation& e) {
   const size_t layers = e.heads.size();
   size_t heads = 0;
   for (const auto& layer : e.heads) heads = std::max(heads, layer.size());
-  const bool layers_across = layers > heads;
-  const auto names = [](const char* what, size_t count) {
-    std::vector<std::string> result;
-    for (size_t i = 0; i < count; ++i) result.push_back(fmt::format("{} {}", what, i + 1));
-    return result;
-  };
-  const auto layer_names = names("layer", layers), head_names = names("head", heads);
-  Figure figure{.title = "What each head looks at",
-                .columns = static_cast<int64_t>(std::max(layers, heads)),
+  const bool layers_across = layers > heads;  // the longer side
+  const size_t across = std::max(layers, heads), down = std::min(layers, heads);
+  const auto layer_names = numbered("layer", layers), head_names = numbered("head", heads);
+  Figure figure{.title = fmt::format("Attention of {} in every layer and head", query_text(e)),
+                .columns = static_cast<int64_t>(across) + 1,
                 .row_names = layers_across ? head_names : layer_names,
                 .column_names = layers_across ? layer_names : head_names};
-  const double size = figure.columns <= 4 ? 150 : figure.columns <= 8 ? 110 : 72;
-  for (size_t i = 0; i < layers * heads; ++i) {
-    const auto& layer = e.heads[layers_across ? i % layers : i / heads];
-    const auto head = layers_across ? i / layers : i % heads;
-    if (head >= layer.size()) {
-      figure.panels.push_back(blank(size));
-      continue;
+  figure.column_names.insert(figure.column_names.begin(), "image");
+  const double size = across <= 4 ? 150 : across <= 8 ? 108 : 84;
+  for (size_t row = 0; row < down; ++row) {
+    figure.panels.push_back(ImagePanel{.image = e.image, .size = size});
+    for (size_t column = 0; column < across; ++column) {
+      const auto& layer = e.heads[layers_across ? column : row];
+      const auto head = layers_across ? row : column;
+      if (head < layer.size())
+        figure.panels.push_back(scaled_map(layer[head], figures_of(layer[head]), size));
+      else
+        figure.panels.push_back(blank(size));
     }
-    const auto& map = layer[head];
-    figure.panels.push_back(HeatMap{.values = map,
-                                    .colors = plot::ColorMap::Inferno,
-                                    .high = brightest(map),
-                                    .color_bar = false,
-                                    .size = size});
   }
+  add_scale(figure);
+  figure.note = fmt::format(
+      "Weights of {} on the {}, times the number of tokens. Over each map H, the entropy of the "
+      "weights{} divided by that of uniform attention (1 = uniform, 0 = a single token), and the "
+      "least and the greatest multiple. {} {}",
+      query_text(e), token_words(e), e.class_token ? "" : ", the mean over the queries,",
+      scale_text(all_heads(e)), near_uniform_text(e));
   return figure;
 }
 
-/// One small map per patch: how alike its position is to every other's.
 Figure positions_figure(const Explanation& e) {
   const int64_t step = (std::max(e.rows, e.columns) + kPositionMaps - 1) / kPositionMaps;
-  Figure figure{.title = "How alike the positions are",
+  Figure figure{.title = "Cosine similarity of the positions",
                 .shared_colors = true,
                 .color_label = "cosine similarity"};
   for (int64_t r = step / 2; r < e.rows; r += step) {
@@ -112,84 +209,11 @@ Figure positions_figure(const Explanation& e) {
       figure.panels.push_back(
           HeatMap{.values = {e.rows, e.columns, {begin, begin + e.rows * e.columns}},
                   .high = 1,
-                  .size = 64});
+                  .size = 88});
     }
   }
   figure.columns = static_cast<int64_t>(figure.column_names.size());
   return figure;
-}
-
-/// Writes figures as files and puts them on the page.
-class Writer {
- public:
-  Writer(plot::Page& page, fs::path folder) : page_(page), folder_(std::move(folder)) {}
-
-  void add(const char* file, const Figure& figure, const std::string& caption) {
-    paths.push_back(folder_ / file);
-    const auto png = figure.render("png");
-    write_file_atomically(paths.back(), png);
-    page_.figure({.figure = figure, .caption = caption, .embed = plot::Embed::Png, .png = png});
-  }
-
-  std::vector<fs::path> paths;
-
- private:
-  plot::Page& page_;
-  fs::path folder_;
-};
-
-}  // namespace
-
-std::vector<fs::path> write_explanation(const Explanation& e, const std::string& subject,
-                                        const fs::path& folder) {
-  make_folder(folder);
-  plot::Page page(fmt::format("{}: {}", e.model, subject), "en");
-  Writer writer(page, folder);
-  const std::string from = e.class_token ? "the class token" : "all tokens on average";
-
-  page.section("The answer");
-  writer.add("prediction.png", prediction_figure(e),
-             "Left, the part of the image that the network sees. Right, the probabilities of the "
-             "classes it finds most likely.");
-
-  page.section("Attention rollout");
-  page.paragraph(fmt::format(
-      "The image is cut into {} x {} patches, and every layer mixes what it knows about them. "
-      "Rollout follows that mixing through all {} layers: it averages the heads, adds the residual "
-      "path and multiplies the layers.",
-      e.rows, e.columns, e.heads.size()));
-  writer.add("rollout.png", rollout_figure(e),
-             "How much each patch contributes to what the answer reads in the end. Bright patches "
-             "count most.");
-
-  page.section("Every layer, every head");
-  page.paragraph(
-      "Each layer has several heads, and each head chooses for itself where to look. Heads often "
-      "divide the work: some look nearby, some at the whole image, some at the object.");
-  writer.add(
-      "attention.png", attention_figure(e),
-      fmt::format("Attention weights of {} on the patches, one map per layer and head. "
-                  "Each map has its own scale: dark is its smallest weight, bright its largest "
-                  "(the top 2 % of the patches share the brightest colour).",
-                  from));
-
-  page.section("Positions");
-  if (e.positions.rows > 0) {
-    page.paragraph(
-        "A transformer knows where a patch lies only through the position that is added to it. Two "
-        "patches with similar positions look like neighbours to the network.");
-    writer.add("positions.png", positions_figure(e),
-               "One small map per patch, at the patch's own place: how similar its position is to "
-               "that of every other patch (1 = the same). A bright spot that moves along with the "
-               "patch means that the network knows what is near what; bright rows and columns mean "
-               "that it knows rows and columns.");
-  } else {
-    page.paragraph(
-        "This network adds no positions to its patches, so there is nothing to compare.");
-  }
-  writer.paths.push_back(folder / "explain.html");
-  page.save(writer.paths.back());
-  return writer.paths;
 }
 
 }  // namespace vitrine

@@ -59,17 +59,26 @@ Image view_image(const AttentionPattern& pattern, int64_t tokens, int64_t token,
 }
 
 /// What the colours mean, as far as the pattern has them.
-std::string color_text(const AttentionPattern& p) {
+std::vector<plot::Swatch> legend_of(const AttentionPattern& p) {
+  std::vector<plot::Swatch> legend;
   switch (p.kind) {
     case PatternKind::Strided:
-      return "dark: the window, light: the stride, red: the token itself";
+      legend = {{kFirst, "window"}, {kSecond, "stride"}};
+      break;
     case PatternKind::Fixed:
-      return "dark: the own block, light: the summaries, red: the token itself";
+      legend = {{kFirst, "own block"}, {kSecond, "summary tokens"}};
+      break;
     case PatternKind::Longformer:
-      return "dark: the window, light: global tokens, red: the token itself";
-    default:
-      return "blue: seen, red: the token itself";
+      legend = {{kFirst, "window"}, {kSecond, "global tokens"}};
+      break;
+    case PatternKind::Dense:
+    case PatternKind::Local:
+      legend = {{kFirst, "attended"}};
   }
+  legend.push_back({kItself, "the token itself"});
+  legend.push_back({kNothing, "not attended"});
+  if (p.causal) legend.push_back({kHidden, "later token (causal mask)"});
+  return legend;
 }
 
 }  // namespace
@@ -88,19 +97,21 @@ plot::Figure pattern_figure(const AttentionPattern& pattern, int64_t tokens) {
   const auto columns = std::min(pattern.stride, tokens);
   const auto rows = (tokens + columns - 1) / columns;
   const auto token = std::min(tokens - 1, rows * 5 / 8 * columns + columns / 2);
-  return {.title = fmt::format("{} attention, {} tokens, stride {}: {:.1f} % of the pairs ({})",
-                               name_of_kind(pattern), tokens, pattern.stride,
-                               100 * pattern_density(pattern, tokens), color_text(pattern)),
-          .columns = 2,
-          .panels = {plot::ImagePanel{.title = "row i, column j: token i sees token j",
-                                      .image = matrix_image(pattern, tokens),
-                                      .smooth = false,
-                                      .size = 480},
-                     plot::ImagePanel{
-                         .title = fmt::format("what token {} sees, in rows of {}", token, columns),
-                         .image = view_image(pattern, tokens, token, columns),
-                         .smooth = false,
-                         .size = 480}}};
+  return {
+      .title = fmt::format("{} attention, {} tokens, stride {}: {:.1f} % of the pairs",
+                           name_of_kind(pattern), tokens, pattern.stride,
+                           100 * pattern_density(pattern, tokens)),
+      .columns = 2,
+      .panels = {plot::ImagePanel{.title = "row i, column j: token i attends to token j",
+                                  .image = matrix_image(pattern, tokens),
+                                  .smooth = false,
+                                  .size = 480},
+                 plot::ImagePanel{.title = fmt::format("what token {} attends to, in rows of {}",
+                                                       token, columns),
+                                  .image = view_image(pattern, tokens, token, columns),
+                                  .smooth = false,
+                                  .size = 480}},
+      .legend = legend_of(pattern)};
 }
 
 }  // namespace vitrine

@@ -9,7 +9,7 @@ namespace vitrine {
 /// one stride.
 plot::Figure pattern_figure(const AttentionPattern& pattern, int64_t tokens);
 
-/// The share of the pairs of a dense pattern with the same causality that this one allows.
+/// The fraction of the pairs of a dense pattern with the same causality that this one allows.
 double pattern_density(const AttentionPattern& pattern, int64_t tokens);
 
 }  // namespace vitrine

@@ -3,13 +3,15 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "vitrine/core/error.h"
 
 namespace vitrine {
 namespace {
 
-/// How much of each of `to` cells of a line lies in each of `from` cells: (to, from), rows sum to 1.
+/// How much of each of `to` cells of a line lies in each of `from` cells: (to, from), rows sum
+/// to 1.
 torch::Tensor overlap(int64_t to, int64_t from, const torch::TensorOptions& options) {
   const auto i = torch::arange(to, options).unsqueeze(1), j = torch::arange(from, options);
   const auto begin = torch::maximum(i * from, j * to);  // the line is to * from long
@@ -24,19 +26,10 @@ torch::Tensor overlap(const TokenGrid& to, const TokenGrid& from,
   auto matrix = torch::zeros({to.tokens(), from.tokens()}, options);
   const auto shared = std::min(to.prefix, from.prefix);
   matrix.narrow(0, 0, shared).narrow(1, 0, shared).copy_(torch::eye(shared, options));
-  const auto cells = torch::kron(overlap(to.rows, from.rows, options),
-                                 overlap(to.columns, from.columns, options));
+  const auto cells =
+      torch::kron(overlap(to.rows, from.rows, options), overlap(to.columns, from.columns, options));
   matrix.narrow(0, to.prefix, cells.size(0)).narrow(1, from.prefix, cells.size(1)).copy_(cells);
   return matrix;
-}
-
-/// Per token, (..., T), as a map of the grid: (..., rows, columns).
-torch::Tensor as_map(const torch::Tensor& per_token, const TokenGrid& grid) {
-  const auto cells = per_token.narrow(-1, grid.prefix, grid.rows * grid.columns);
-  auto shape = cells.sizes().vec();
-  shape.back() = grid.rows;
-  shape.push_back(grid.columns);
-  return cells.reshape(shape);
 }
 
 void check_layer(const AttentionRecord& layer) {
@@ -48,6 +41,14 @@ void check_layer(const AttentionRecord& layer) {
 }
 
 }  // namespace
+
+torch::Tensor as_map(const torch::Tensor& per_token, const TokenGrid& grid) {
+  const auto cells = per_token.narrow(-1, grid.prefix, grid.rows * grid.columns);
+  auto shape = cells.sizes().vec();
+  shape.back() = grid.rows;
+  shape.push_back(grid.columns);
+  return cells.reshape(shape);
+}
 
 torch::Tensor attention_rollout(const std::vector<AttentionRecord>& layers,
                                 const torch::Tensor& readout) {
@@ -76,6 +77,16 @@ torch::Tensor head_maps(const AttentionRecord& layer) {
   check_layer(layer);
   const auto seen = layer.queries.prefix > 0 ? layer.weights.select(2, 0) : layer.weights.mean(2);
   return as_map(seen, layer.keys);
+}
+
+torch::Tensor head_entropy(const AttentionRecord& layer) {
+  check_layer(layer);
+  const auto Tk = layer.keys.tokens();
+  if (Tk == 1) return torch::ones({layer.weights.size(0), layer.weights.size(1)}, torch::kDouble);
+  const auto w = layer.weights.to(torch::kDouble);
+  const auto entropy =
+      -torch::xlogy(w, w).sum(-1) / std::log(static_cast<double>(Tk));  // (B, H, Tq)
+  return layer.queries.prefix > 0 ? entropy.select(2, 0) : entropy.mean(2);
 }
 
 torch::Tensor position_similarity(const torch::Tensor& table, const TokenGrid& grid) {

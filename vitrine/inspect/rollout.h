@@ -18,9 +18,18 @@ namespace vitrine {
 torch::Tensor attention_rollout(const std::vector<AttentionRecord>& layers,
                                 const torch::Tensor& readout);
 
+/// Values per token, (..., T), as a map without the tokens that have no place: (..., rows,
+/// columns).
+torch::Tensor as_map(const torch::Tensor& per_token, const TokenGrid& grid);
+
 /// What each head looks at: its weights seen from the class token (or, without one, averaged over
 /// the tokens), (B, H, rows, columns) on the grid of the keys.
 torch::Tensor head_maps(const AttentionRecord& layer);
+
+/// How evenly each head spreads its weights: their entropy over the keys divided by the logarithm
+/// of the keys' number, so 1 is uniform and 0 a single key. Of the class token or, without one, the
+/// mean over the queries: (B, H).
+torch::Tensor head_entropy(const AttentionRecord& layer);
 
 /// The cosine similarity of every patch's position with every other's: (1, T, C) -> (P, P) for
 /// P = rows * columns patches.

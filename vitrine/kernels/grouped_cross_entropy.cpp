@@ -23,7 +23,7 @@ void exponentials(T* x, int64_t n) {
   for (; i < n; ++i) x[i] = std::exp(x[i]);
 }
 
-/// Moves each group so that its greatest score is 0; returns what the targets then score together.
+/// Moves each group so that its largest logit is 0; returns the sum of the targets' logits.
 template <typename T>
 double shift_groups(const GroupedLogits<T>& in, T* shifted) {
   const T* x = in.logits;

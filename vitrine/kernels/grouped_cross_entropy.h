@@ -12,7 +12,7 @@ struct GroupedLogits {
   const int64_t* targets;  // (rows, groups): the right one within its group
   int64_t rows;
   std::span<const int64_t> groups;  // how many scores each has
-  T smoothing;                      // share of a target that is spread over its group
+  T smoothing;                      // fraction of a target that is spread over its group
 };
 
 /// The sum of the cross-entropies of all groups of all rows; `gradient` becomes its derivative by

@@ -29,18 +29,18 @@ HWY_INLINE auto total(D d, V v) {
 
 template <typename T>
 void forward(const NormRows<T>& r, const T* beta, T eps, T* y) {
-  const T share = T(1) / static_cast<T>(r.n);
+  const T inv_n = T(1) / static_cast<T>(r.n);
   for (int64_t row = 0; row < r.rows; ++row) {
     const T* x = r.x + row * r.n;
     T* out = y + row * r.n;
     T sum = 0, squares = 0;
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR { sum += total(d, hn::LoadU(d, x + i)); });
-    const T mean = sum * share;
+    const T mean = sum * inv_n;
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
       squares += total(d, hn::Mul(away, away));
     });
-    const T inv_std = 1 / std::sqrt(squares * share + eps);
+    const T inv_std = 1 / std::sqrt(squares * inv_n + eps);
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
       const auto unit = hn::Mul(away, hn::Set(d, inv_std));
@@ -53,7 +53,7 @@ void forward(const NormRows<T>& r, const T* beta, T eps, T* y) {
 
 template <typename T>
 void backward(const NormRows<T>& r, const T* dy, T* dx, T* d_gamma, T* d_beta) {
-  const T share = T(1) / static_cast<T>(r.n);
+  const T inv_n = T(1) / static_cast<T>(r.n);
   for (int64_t row = 0; row < r.rows; ++row) {
     const T* x = r.x + row * r.n;
     const T* g = dy + row * r.n;
@@ -73,7 +73,7 @@ void backward(const NormRows<T>& r, const T* dy, T* dx, T* d_gamma, T* d_beta) {
     });
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto scaled = hn::Mul(hn::LoadU(d, g + i), hn::LoadU(d, r.gamma + i));
-      const auto along = hn::MulAdd(unit(d, i), hn::Set(d, dot * share), hn::Set(d, sum * share));
+      const auto along = hn::MulAdd(unit(d, i), hn::Set(d, dot * inv_n), hn::Set(d, sum * inv_n));
       hn::StoreU(hn::Mul(hn::Sub(scaled, along), hn::Set(d, inv_std)), d, out + i);
     });
   }

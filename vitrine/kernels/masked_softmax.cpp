@@ -15,7 +15,7 @@ namespace vitrine::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
-T greatest(const T* x, int64_t n, T start) {
+T largest(const T* x, int64_t n, T start) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   auto top = hn::Set(d, start);
@@ -51,13 +51,13 @@ void clear_outside(T* row, int64_t n, int64_t low, int64_t high) {
 }
 
 template <typename T>
-T step(T* row, int64_t n, int64_t low, int64_t high, T& top, T& sum) {
+T step(T* row, int64_t n, int64_t low, int64_t high, T& running_max, T& running_sum) {
   clear_outside(row, n, low, high);
   if (low >= high) return 1;
-  const T raised = greatest(row + low, high - low, top);
-  const T factor = std::exp(top - raised);
-  sum = sum * factor + exponentials_of(row + low, high - low, raised);
-  top = raised;
+  const T raised = largest(row + low, high - low, running_max);
+  const T factor = std::exp(running_max - raised);
+  running_sum = running_sum * factor + exponentials_of(row + low, high - low, raised);
+  running_max = raised;
   return factor;
 }
 
@@ -78,11 +78,13 @@ void gradient(const T* p, T* g, int64_t n, T dot) {
   for (; i < n; ++i) g[i] = p[i] * (g[i] - dot);
 }
 
-float step_f(float* row, int64_t n, int64_t low, int64_t high, float& top, float& sum) {
-  return step(row, n, low, high, top, sum);
+float step_f(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
+             float& running_sum) {
+  return step(row, n, low, high, running_max, running_sum);
 }
-double step_d(double* row, int64_t n, int64_t low, int64_t high, double& top, double& sum) {
-  return step(row, n, low, high, top, sum);
+double step_d(double* row, int64_t n, int64_t low, int64_t high, double& running_max,
+              double& running_sum) {
+  return step(row, n, low, high, running_max, running_sum);
 }
 void again_f(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
   again(row, n, low, high, log_sum);
@@ -106,13 +108,13 @@ HWY_EXPORT(again_d);
 HWY_EXPORT(gradient_row_f);
 HWY_EXPORT(gradient_row_d);
 
-float online_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& top,
-                            float& sum) {
-  return HWY_DYNAMIC_DISPATCH(step_f)(row, n, low, high, top, sum);
+float online_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
+                            float& running_sum) {
+  return HWY_DYNAMIC_DISPATCH(step_f)(row, n, low, high, running_max, running_sum);
 }
-double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, double& top,
-                             double& sum) {
-  return HWY_DYNAMIC_DISPATCH(step_d)(row, n, low, high, top, sum);
+double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, double& running_max,
+                             double& running_sum) {
+  return HWY_DYNAMIC_DISPATCH(step_d)(row, n, low, high, running_max, running_sum);
 }
 void softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
   HWY_DYNAMIC_DISPATCH(again_f)(row, n, low, high, log_sum);

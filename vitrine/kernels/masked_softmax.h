@@ -4,13 +4,14 @@
 
 namespace vitrine::kernels {
 
-/// One step of a softmax whose scores come piece by piece. Turns the scores low .. high - 1 of a
-/// row of n into exp(score - top) and the others into 0, after raising `top` to the greatest of
-/// them and adding to `sum`. Returns the factor for all that was summed before.
-float online_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& top,
-                            float& sum);
-double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, double& top,
-                             double& sum);
+/// One step of online softmax, whose scores come piece by piece. Turns the scores low .. high - 1
+/// of a row of n into exp(score - running_max) and the others into 0, after raising `running_max`
+/// to the largest of them and adding to `running_sum`. Returns the factor for all that was summed
+/// before.
+float online_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
+                            float& running_sum);
+double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, double& running_max,
+                             double& running_sum);
 
 /// Turns the scores low .. high - 1 of a row of n into exp(score - log_sum), the others into 0.
 void softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum);

@@ -11,7 +11,7 @@
 namespace vitrine::kernels {
 namespace {
 
-/// The vectors at equally distant places are a matrix where they lie.
+/// Vectors at equally spaced indices are a matrix in place.
 template <typename T>
 Vectors<T> matrix_at(Vectors<T> all, const StridedIndices& indices) {
   return {all.values + indices.start * all.stride, all.stride * indices.step};
@@ -36,7 +36,7 @@ Vectors<T> gradient_matrix(Vectors<T> all, int64_t width, const StridedIndices& 
   return {buffer.data(), width};
 }
 
-/// Brings gradients from their buffer to their indices, if they are not there already.
+/// Adds the gradients in `buffer` to those of their tokens; nothing to do if they are in place.
 template <typename T>
 void scatter(const std::vector<T>& buffer, Vectors<T> all, int64_t width,
              const StridedIndices& indices) {
@@ -172,7 +172,7 @@ void sparse_forward(const SparseHead<T>& h, const QueryGroup& group, Vectors<T> 
                     SparseScratch<T>& scratch) {
   const auto rows = group.queries.count;
   const auto q = matrix_at(h.q, group.queries);
-  const auto mixed = matrix_at(out, group.queries);
+  const auto out_rows = matrix_at(out, group.queries);
   for (const auto& tile : group.tiles) {
     const auto n = tile.keys.count;
     const auto keys = gathered(h.k, h.key_width, tile.keys, scratch.keys);
@@ -185,12 +185,12 @@ void sparse_forward(const SparseHead<T>& h, const QueryGroup& group, Vectors<T> 
       const auto token = group.queries[r];
       const T factor = online_softmax_update(weights + r * n, n, low_of(tile, r), high_of(tile, r),
                                              top[token], sum[token]);
-      T* row = mixed.values + r * mixed.stride;
+      T* row = out_rows.values + r * out_rows.stride;
       if (factor != 1)
         for (int64_t c = 0; c < h.value_width; ++c) row[c] *= factor;
     }
     const T* used = apply_dropout(h.dropout, tile, rows * n, weights, scratch.dropped.data());
-    cells.add_to_queries(T(1), used, values, h.value_width, mixed);
+    cells.add_to_queries(T(1), used, values, h.value_width, out_rows);
   }
 }
 

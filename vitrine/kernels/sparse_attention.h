@@ -24,7 +24,7 @@ struct SparseHead {
   DropoutKey dropout;
 };
 
-/// Room for one thread's work on a plan.
+/// One thread's buffers for a plan.
 template <typename T>
 class SparseScratch {
  public:
@@ -37,7 +37,7 @@ class SparseScratch {
 };
 
 /// Adds what the group's queries see in this pass: `out` holds the weighted values so far, `top`
-/// and `sum` (by token) the greatest score and the sum of exp(score - top). Starts from out = 0,
+/// and `sum` (by token) the largest score and the sum of exp(score - top). Starts from out = 0,
 /// top = -infinity, sum = 0.
 template <typename T>
 void sparse_forward(const SparseHead<T>& head, const QueryGroup& group, Vectors<T> out, T* top,
@@ -48,8 +48,8 @@ void sparse_forward(const SparseHead<T>& head, const QueryGroup& group, Vectors<
 template <typename T>
 void sparse_finish(int64_t tokens, int64_t value_width, Vectors<T> out, T* top, const T* sum);
 
-/// Adds the group's part to the gradients. `log_sum` is what `sparse_finish` left in `top`; `dot`
-/// holds, by token, the product of `out` and its gradient.
+/// Adds the group's contribution to the gradients. `log_sum` is what `sparse_finish` left in `top`;
+/// `dot` holds, by token, the product of `out` and its gradient.
 template <typename T>
 void sparse_backward(const SparseHead<T>& head, const QueryGroup& group, Vectors<const T> d_out,
                      const T* log_sum, const T* dot, Vectors<T> dq, Vectors<T> dk, Vectors<T> dv,

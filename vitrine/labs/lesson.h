@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -25,7 +26,14 @@ using Cells = std::vector<std::string>;
 class Lesson {
  public:
   /// `topic` is the first part of its texts' keys, and the name of its page.
-  Lesson(const Translations& texts, std::string topic, fs::path folder, std::ostream& terminal);
+  Lesson(const Translations& texts, std::string topic, fs::path folder, std::ostream& terminal)
+      : texts_(texts),
+        topic_(std::move(topic)),
+        report_({.title = word("title"),
+                 .language = texts.language(),
+                 .folder = std::move(folder),
+                 .terminal = &terminal,
+                 .figure_note = texts.at("frame.figure")}) {}
 
   /// The text under a key, with its {name}s replaced.
   template <typename... Args>
@@ -34,6 +42,12 @@ class Lesson {
   }
   /// The list of texts under a key.
   Cells words(const std::string& key) const { return texts_.list(full(key)); }
+  /// The texts under several keys.
+  Cells words(std::initializer_list<const char*> keys) const {
+    Cells texts;
+    for (const auto* key : keys) texts.push_back(word(key));
+    return texts;
+  }
 
   /// Starts a part of the lesson under the heading `key`.
   void section(const std::string& key) { report_.section(word(key)); }
@@ -54,6 +68,9 @@ class Lesson {
   void figure(const std::string& name, const plot::Figure& figure, const std::string& caption) {
     report_.figure(name, figure, caption);
   }
+
+  /// Links to other pages, on the page only.
+  void links(const std::vector<plot::PageLink>& links) { report_.links(links); }
 
   /// Writes the page, <folder>/<topic>.html, and returns its path.
   fs::path save() const { return report_.save(topic_ + ".html"); }

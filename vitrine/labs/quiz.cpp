@@ -41,7 +41,7 @@ class Quiz {
   Quiz(const Translations& texts, std::istream& in, std::ostream& out)
       : texts_(texts), questions_(quiz_questions(texts)), in_(in), out_(out) {}
 
-  QuizScore hold() {
+  QuizScore run() {
     out_ << underlined(talk("title"), '=') << '\n'
          << wrapped(talk("start", fmt::arg("total", questions_.size()))) << '\n';
     for (size_t i = 0; i < questions_.size(); ++i)
@@ -137,7 +137,7 @@ std::vector<Question> quiz_questions(const Translations& texts) {
 }
 
 QuizScore run_quiz(const Translations& texts, std::istream& in, std::ostream& out) {
-  return Quiz(texts, in, out).hold();
+  return Quiz(texts, in, out).run();
 }
 
 }  // namespace vitrine::labs

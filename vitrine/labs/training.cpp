@@ -1,12 +1,15 @@
 #include "vitrine/labs/training.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <cmath>
 #include <numeric>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/settings.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/config.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/run_folder.h"
@@ -45,6 +48,29 @@ LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Sp
   set_weights(*model, load_safetensors(best), best.string());
   model->eval();
   return run;
+}
+
+Recipe recipe_of(const WaveRecipe& wish) {
+  Recipe recipe;
+  Settings::from_text(
+      fmt::format("name: {name}\n"
+                  "seed: {seed}\n"
+                  "model: {{{model}}}\n"
+                  "data: {{dataset: {{name: waves, length: {length}}}, batch: {batch}}}\n"
+                  "train:\n"
+                  "  epochs: {epochs}\n"
+                  "  optimizer: {{kind: adam, lr: {rate}, weight_decay: 0}}\n"
+                  "  schedule: {{kind: {schedule}, warmup_epochs: {warmup}}}\n"
+                  "  clip: {clip}\n",
+                  fmt::arg("name", wish.name), fmt::arg("seed", wish.seed),
+                  fmt::arg("model", wish.model), fmt::arg("length", wish.length),
+                  fmt::arg("batch", wish.batch), fmt::arg("epochs", wish.epochs),
+                  fmt::arg("rate", wish.rate), fmt::arg("schedule", wish.schedule),
+                  fmt::arg("warmup", wish.warmup_epochs), fmt::arg("clip", wish.clip)),
+      wish.name)
+      .read_into(recipe);
+  recipe.validate();
+  return recipe;
 }
 
 }  // namespace vitrine::labs

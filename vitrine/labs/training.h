@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "vitrine/core/files.h"
@@ -30,5 +32,21 @@ Batch all_examples(const BatchSource& source);
 /// checkpoint, whose weights the model keeps, in evaluation mode. Throws if the user interrupts it.
 LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Splits& data,
                     const fs::path& folder);
+
+/// How a lab trains a network on waves: what differs from one of its runs to another.
+struct WaveRecipe {
+  std::string name{};
+  std::string model{};  // the recipe's `model` part as YAML: "name: wave_rnn, cell: lstm"
+  int64_t length = 20;  // of the waves
+  int64_t batch = 64;
+  int64_t epochs = 1;
+  double rate = 3e-3;
+  std::string schedule = "cosine";
+  int64_t warmup_epochs = 1;
+  double clip = 0;
+  uint64_t seed = 1;
+};
+
+Recipe recipe_of(const WaveRecipe& wish);
 
 }  // namespace vitrine::labs

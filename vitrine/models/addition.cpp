@@ -7,12 +7,12 @@
 namespace vitrine {
 namespace {
 
-constexpr int64_t kPlaces = 4, kDigits = 10;
+constexpr int64_t kPositions = 4, kDigits = 10;
 
 /// (B, 4) digits -> (B, 4, 10), 1 at the digit.
 torch::Tensor one_hot(const torch::Tensor& digits, const torch::Tensor& like) {
-  check(digits.dim() == 2 && digits.size(1) == kPlaces, "addition: input {} is not (B, {}) digits",
-        fmt::join(digits.sizes(), "x"), kPlaces);
+  check(digits.dim() == 2 && digits.size(1) == kPositions,
+        "addition: input {} is not (B, {}) digits", fmt::join(digits.sizes(), "x"), kPositions);
   const auto values = torch::arange(kDigits, digits.options());
   return digits.unsqueeze(2).eq(values).to(like.scalar_type());
 }
@@ -32,11 +32,11 @@ torch::Tensor decode_sums(const torch::Tensor& logits) {
 }
 
 torch::Tensor AdditionModel::example_input(int64_t batch) const {
-  return torch::randint(kDigits, {batch, kPlaces}, torch::kLong);
+  return torch::randint(kDigits, {batch, kPositions}, torch::kLong);
 }
 
 void AdditionCnnConfig::visit(Fields& f) {
-  f("embed", embed, "numbers that stand for a digit");
+  f("embed", embed, "embedding dimension of a digit");
   f("layers", layers, "convolutions");
   f("channels", channels, "channels of each convolution");
 }
@@ -52,7 +52,7 @@ AdditionCnn::AdditionCnn(const AdditionCnnConfig& c) : config(c) {
   convs = register_module("convs", torch::nn::ModuleList());
   for (int64_t i = 0; i < config.layers; ++i)
     convs->push_back(GridConv(i == 0 ? config.embed : config.channels, config.channels));
-  head = register_module("head", Linear(kPlaces * config.channels, kSumLogits));
+  head = register_module("head", Linear(kPositions * config.channels, kSumLogits));
 }
 
 torch::Tensor AdditionCnn::features(const torch::Tensor& digits) {
@@ -70,13 +70,15 @@ torch::Tensor AdditionCnn::features(const torch::Tensor& digits) {
 torch::Tensor AdditionCnn::logits(const torch::Tensor& features) { return head(features); }
 
 void AdditionTransformerConfig::visit(Fields& f) {
-  f("embed", embed, "width of a token");
+  f("embed", embed, "embedding dimension");
   f("layers", layers, "encoder blocks");
-  f("hidden", hidden, "width inside the feed-forward");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("heads", heads, "attention heads; must divide embed");
-  f("positions", positions, positional_encoding_names(), "how tokens know their place");
-  f("norm", norm, norm_position_names(), "LayerNorm before or after each part");
-  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("norm", norm, norm_position_names(),
+    "pre-norm or post-norm: LayerNorm before or after each sublayer");
+  f("activation", activation, activation_names(),
+    "activation function of the feed-forward network");
 }
 
 void AdditionTransformerConfig::validate() const {
@@ -98,12 +100,12 @@ AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : c
       .hidden = config.hidden,
       .activation = config.activation,
       .norm = config.norm,
-      .max_relative_distance = max_relative_distance(config.positions, kPlaces)};
+      .max_relative_distance = max_relative_distance(config.positions, kPositions)};
   blocks = register_module("blocks", encoder_blocks(block, config.layers));
   if (config.norm == NormPosition::Pre)
     norm =
         register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.embed})));
-  head = register_module("head", Linear(kPlaces * config.embed, kSumLogits));
+  head = register_module("head", Linear(kPositions * config.embed, kSumLogits));
   initialize_transformer(*this);
 }
 

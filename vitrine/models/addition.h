@@ -1,7 +1,7 @@
 #pragma once
 
-// Two networks that add two numbers of two digits: (B, 4) digits -> (B, 22) logits for the digits
-// of the sum. Both end in one linear layer over all four places, because each digit of the sum
+// Two addition models for two two-digit numbers: (B, 4) digits -> (B, 22) logits for the digits
+// of the sum. Both end in one linear layer over all four digits, because each digit of the sum
 // depends on all of them: the units' carry changes the tens, the tens' carry the hundreds. It
 // scores two values for the hundreds and ten for the tens and the units, none that cannot occur.
 

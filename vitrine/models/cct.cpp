@@ -6,20 +6,26 @@
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
+namespace {
+
+constexpr int64_t kPoolKernel = 3, kPoolStride = 2;  // of the tokenizer's max pooling
+
+}  // namespace
 
 void CctConfig::visit(Fields& f) {
-  f("image", image, "side of the image in pixels");
-  f("channels", channels, "channels of the image");
-  f("classes", classes, "classes to tell apart");
+  f("image", image, "side of the input image in pixels");
+  f("channels", channels, "channels of the input image");
+  f("classes", classes, "number of classes");
   f("convolutions", convolutions, "convolutions of the tokenizer; each halves the side");
   f("kernel", kernel, "side of the convolutions' kernels");
   f("stem_channels", stem_channels, "channels after all convolutions but the last");
-  f("dim", dim, "width of a token");
+  f("dim", dim, "embedding dimension");
   f("depth", depth, "blocks");
   f("heads", heads, "attention heads; must divide dim");
-  f("hidden", hidden, "width inside the feed-forward");
-  f("positions", positions, positional_encoding_names(), "how tokens know their place");
-  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("dropout", dropout,
+    "dropout after the positional encoding, the projections and the feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
 }
@@ -66,7 +72,7 @@ torch::Tensor ConvTokenizerImpl::forward(const torch::Tensor& x) {
     TORCH_INTERNAL_ASSERT(conv != nullptr);
     map = conv->forward(map);
     // Pooling first: the same result as after the ReLU, on a quarter of the numbers.
-    map = torch::relu(torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1));
+    map = torch::relu(torch::max_pool2d(map, kPoolKernel, kPoolStride, /*padding=*/1));
   }
   return map.permute({0, 2, 3, 1}).flatten(1, 2);  // (B, T, C)
 }
@@ -116,6 +122,15 @@ torch::Tensor Cct::example_input(int64_t batch) const {
 
 std::optional<ImageShape> Cct::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
+}
+
+std::optional<ImageTokens> Cct::image_tokens() const {
+  ImageTokens tokens{config.side(), config.side(), /*field=*/1, /*stride=*/1};
+  for (int64_t i = 0; i < config.convolutions; ++i) {
+    tokens.field += (config.kernel - 1 + kPoolKernel - 1) * tokens.stride;
+    tokens.stride *= kPoolStride;
+  }
+  return tokens;
 }
 
 }  // namespace vitrine

@@ -34,7 +34,7 @@ struct CctConfig {
 
 CctConfig cct_2_3x2();
 
-/// Convolution, ReLU and pooling, `convolutions` times, then one token per place:
+/// Convolution, ReLU and pooling, `convolutions` times, then one token per position:
 /// (B, channels, S, S) -> (B, T, C).
 class ConvTokenizerImpl : public torch::nn::Module {
  public:
@@ -55,6 +55,7 @@ class Cct : public Model {
   BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
+  std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
 
   CctConfig config;

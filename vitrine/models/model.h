@@ -8,6 +8,7 @@
 #include "vitrine/nn/block.h"
 #include "vitrine/nn/linear.h"
 #include "vitrine/nn/parameter_info.h"
+#include "vitrine/nn/token_grid.h"
 
 namespace vitrine {
 
@@ -21,12 +22,12 @@ struct ImageShape {
 /// Any network the tools can drive without knowing it.
 class Model : public torch::nn::Module {
  public:
-  /// The answer: logits(features(x)), unless the head reads more than the features.
+  /// The output: logits(features(x)), unless the head reads more than the features.
   virtual torch::Tensor forward(const torch::Tensor& x);
-  /// What the head reads: (B, C) of models that give one answer per example, (B, T, C) of those
+  /// What the head reads: (B, C) of models that give one output per example, (B, T, C) of those
   /// that give one per token.
   virtual torch::Tensor features(const torch::Tensor& x) = 0;
-  /// The head: from features to answers.
+  /// The head: from features to outputs.
   virtual torch::Tensor logits(const torch::Tensor& features) = 0;
   /// Replaces the head by one for this many classes, all zero; `image_shape` follows. A checkpoint
   /// that is saved then must name the new `classes`, too. Throws where there is no head to replace.
@@ -42,6 +43,8 @@ class Model : public torch::nn::Module {
   virtual Task task() const { return Task::Classes; }
   /// Nothing for models that do not take images.
   virtual std::optional<ImageShape> image_shape() const { return std::nullopt; }
+  /// Nothing for models that do not cut images into tokens, or whose tokens have no common size.
+  virtual std::optional<ImageTokens> image_tokens() const { return std::nullopt; }
   /// The positions' table (1, T, C); undefined for models without one.
   virtual torch::Tensor position_table() const { return {}; }
   /// Null for models that do not predict each token of a sequence from those before it.

@@ -16,6 +16,7 @@ class TypedBlueprint : public ModelBlueprint {
  public:
   explicit TypedBlueprint(Config config) : config_(std::move(config)) {}
   void visit(Fields& f) override { config_.visit(f); }
+  void validate() const override { config_.validate(); }
   std::unique_ptr<ModelBlueprint> clone() const override {
     return std::make_unique<TypedBlueprint>(config_);
   }
@@ -59,24 +60,27 @@ const Registry<ModelEntry>& models() {
     r.add("cct_2_3x2",
           entry<Cct>("compact convolutional transformer: 2 blocks of 128", cct_2_3x2()));
     r.add("resnet18", entry<ResNet>("ResNet-18", resnet18()));
-    r.add("addition_cnn", entry<AdditionCnn>("adds two numbers of two digits by convolutions",
-                                             AdditionCnnConfig()));
+    r.add("addition_cnn",
+          entry<AdditionCnn>("adds two two-digit numbers (CNN)", AdditionCnnConfig()));
     r.add("addition_transformer",
-          entry<AdditionTransformer>("adds two numbers of two digits by attention",
+          entry<AdditionTransformer>("adds two two-digit numbers (Transformer)",
                                      AdditionTransformerConfig()));
-    r.add("wave_transformer", entry<WaveTransformer>("tells how a wave goes on, by attention",
-                                                     WaveTransformerConfig()));
-    r.add("wave_rnn", entry<WaveRnn>("tells how a wave goes on, value after value (RNN, LSTM, GRU)",
+    r.add("wave_transformer",
+          entry<WaveTransformer>("predicts the next value of a sine wave (Transformer)",
+                                 WaveTransformerConfig()));
+    r.add("wave_rnn", entry<WaveRnn>("predicts the next value of a sine wave (RNN, LSTM, GRU)",
                                      WaveRnnConfig()));
     r.add("word_transformer",
-          entry<WordTransformer>("tells the next word of a sentence", WordTransformerConfig()));
+          entry<WordTransformer>("predicts the next word (small causal language model)",
+                                 WordTransformerConfig()));
     r.add("sparse_c10",
-          entry<SparseTransformer>("images byte by byte: 128 blocks of 256, sparse attention",
+          entry<SparseTransformer>("Sparse Transformer over image bytes: 128 blocks of 256",
                                    sparse_c10()));
     r.add("sparse_c10_small",
-          entry<SparseTransformer>("images byte by byte: 16 blocks of 256", sparse_c10_small()));
+          entry<SparseTransformer>("Sparse Transformer over image bytes: 16 blocks of 256",
+                                   sparse_c10_small()));
     r.add("sparse_c10_tiny",
-          entry<SparseTransformer>("images or texts byte by byte: 4 blocks of 64",
+          entry<SparseTransformer>("Sparse Transformer over image or text bytes: 4 blocks of 64",
                                    sparse_c10_tiny()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));
@@ -101,7 +105,9 @@ std::shared_ptr<Model> ModelChoice::build() const { return (*this)->build(); }
 
 ModelChoice read_model(const std::string& yaml, const std::vector<std::string>& settings,
                        const std::string& where) {
-  return read_choice<ModelChoice>(yaml, settings, where);
+  auto choice = read_choice<ModelChoice>(yaml, settings, where);
+  as_usage([&] { choice->validate(); });
+  return choice;
 }
 
 }  // namespace vitrine

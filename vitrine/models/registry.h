@@ -23,6 +23,7 @@ class ModelBlueprint {
   virtual std::unique_ptr<ModelBlueprint> clone() const = 0;
   /// Validates the config, then makes the model with random weights (`torch::manual_seed`).
   virtual std::shared_ptr<Model> build() const = 0;
+  virtual void validate() const = 0;
 };
 
 struct ModelEntry {
@@ -41,8 +42,8 @@ class ModelChoice : public Choice<ModelBlueprint> {
   std::shared_ptr<Model> build() const;
 };
 
-/// The model of YAML such as "name: vit_ti16", with settings such as "depth=2" on top; errors call
-/// its place `where`.
+/// The model of YAML such as "name: vit_ti16", with settings such as "depth=2" on top. What it
+/// refuses is a `UsageError`, which calls its place `where`.
 ModelChoice read_model(const std::string& yaml, const std::vector<std::string>& settings,
                        const std::string& where);
 

@@ -13,9 +13,9 @@ torch::nn::Conv2d conv(int64_t in, int64_t out, int64_t kernel, int64_t stride) 
 }  // namespace
 
 void ResNetConfig::visit(Fields& f) {
-  f("image", image, "side of the image in pixels");
-  f("channels", channels, "channels of the image");
-  f("classes", classes, "classes to tell apart");
+  f("image", image, "side of the input image in pixels");
+  f("channels", channels, "channels of the input image");
+  f("classes", classes, "number of classes");
   f("stem", stem,
     Choices<ResNetStem>{{"imagenet", ResNetStem::ImageNet}, {"cifar", ResNetStem::Cifar}},
     "first layers: 7 x 7 with pooling, or 3 x 3 for small images");

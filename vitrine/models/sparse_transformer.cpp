@@ -10,7 +10,7 @@
 namespace vitrine {
 namespace {
 
-constexpr double kScale = 0.125;  // of starting weights, as in the paper
+constexpr double kScale = 0.125;  // of initial weights, as in the paper
 
 /// The pattern of a head in a layer.
 AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t layer, int64_t head) {
@@ -30,15 +30,15 @@ AttentionPattern head_pattern(const SparseTransformerConfig& config, int64_t lay
   return pattern;
 }
 
-/// (n, C): waves from two table lengths down to four places long, mixed at random. They are of
-/// size 1, so that an optimizer's first steps do not wipe them out.
+/// (n, C): random mixtures of sinusoids with wavelengths from twice the table down to four
+/// positions, of size 1, so that an optimizer's first steps do not wipe them out.
 void init_sinusoidal(torch::Tensor& table, int64_t waves) {
   constexpr double kShortest = 4;
-  const auto places = torch::arange(table.size(0), torch::kDouble).unsqueeze(1);
+  const auto positions = torch::arange(table.size(0), torch::kDouble).unsqueeze(1);
   const double longest = std::max(kShortest, 2 * static_cast<double>(table.size(0)));
   const auto lengths =
       torch::logspace(std::log10(longest), std::log10(kShortest), waves, 10.0, torch::kDouble);
-  const auto angles = 2 * std::numbers::pi * places / lengths;  // (n, waves)
+  const auto angles = 2 * std::numbers::pi * positions / lengths;  // (n, waves)
   const auto values = torch::cat({angles.cos(), angles.sin()}, 1).to(table.dtype());
   const auto mix = torch::randn({2 * waves, table.size(1)}, table.options());
   table.copy_(values.mm(mix) / std::sqrt(static_cast<double>(waves)));
@@ -69,22 +69,23 @@ void SparseTransformerConfig::visit(Fields& f) {
   f("rows", rows, "rows of the image; of a text: length / columns");
   f("columns", columns, "pixels in a row; of a text: any number that divides its length");
   f("channels", channels, "bytes per pixel; 1 for text");
-  f("order", order, byte_order_names(), "how the bytes of an image follow each other");
+  f("order", order, byte_order_names(), "byte order of an image");
   f("layers", layers, "blocks");
   f("heads", heads, "attention heads; must divide dim and key_width");
-  f("dim", dim, "width of a token");
-  f("key_width", key_width, "width of queries and keys, all heads together");
-  f("hidden", hidden, "width inside the feed-forward");
-  f("dropout", dropout, "dropout where a residual is added");
+  f("dim", dim, "embedding dimension");
+  f("key_width", key_width, "dimension of queries and keys, all heads together");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
+  f("dropout", dropout, "residual dropout");
   f("embedding_init", embedding_init, embedding_init_names(),
-    "how the tables of bytes and places start");
+    "initialisation of the byte and position embeddings");
   f("assignment", assignment, pattern_assignment_names(),
-    "how the pattern's halves share heads and layers");
-  f("layer_period", layer_period, "per_layer: layers after which the halves come round again");
+    "how the two factors of the pattern are assigned to heads and layers");
+  f("layer_period", layer_period, "per_layer: period of the layer pattern");
   f("layer_phase", layer_phase,
-    "per_layer: which layer of each cycle has the second half, from 0 on");
-  f("head_strides", head_strides, "strides of the heads, in turn; empty = pattern.stride for all");
-  f.group("pattern", pattern, "which bytes a byte may look at");
+    "per_layer: layer of each period, from 0, that has the second factor");
+  f("head_strides", head_strides,
+    "strides of the heads, cyclically; empty = pattern.stride for all");
+  f.group("pattern", pattern, "attention pattern");
 }
 
 void SparseTransformerConfig::validate() const {

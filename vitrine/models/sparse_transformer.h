@@ -1,8 +1,8 @@
 #pragma once
 
 // Sparse Transformer: Child et al., "Generating Long Sequences with Sparse Transformers"
-// (arXiv:1904.10509). An image or a text is a sequence of bytes, and each byte is told from those
-// before it. With a sparse pattern a layer costs O(n sqrt n) instead of O(n^2).
+// (arXiv:1904.10509). An image or a text is a sequence of bytes, and each byte is predicted from
+// those before it. With a sparse pattern a layer costs O(n sqrt n) instead of O(n^2).
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/decoder.h"
@@ -11,16 +11,16 @@
 
 namespace vitrine {
 
-/// How the two halves of a pattern are spread: each head has both; head by head; layer by layer.
+/// How the two factors of a pattern are assigned: both to each head; head by head; layer by layer.
 enum class PatternAssignment { Merged, PerHead, PerLayer };
 const Choices<PatternAssignment>& pattern_assignment_names();
 
-/// How the bytes of an image follow each other: R0 G0 B0 R1 ... or all R, all G, all B.
+/// Byte order of an image: R0 G0 B0 R1 ... or all R, all G, all B.
 enum class ByteOrder { Interleaved, Planar };
 const Choices<ByteOrder>& byte_order_names();
 
-/// How the tables of bytes and places start: at random as in the paper; or as waves, in which
-/// neighbours are alike and a distance means the same everywhere.
+/// Initialisation of the byte and position embeddings: random as in the paper; or sinusoidal, so
+/// that neighbours are alike and a distance means the same everywhere.
 enum class EmbeddingInit { Random, Sinusoidal };
 const Choices<EmbeddingInit>& embedding_init_names();
 
@@ -38,7 +38,7 @@ struct SparseTransformerConfig {
   // per_layer: layer i has the second factor where i % layer_period == layer_phase
   int64_t layer_period = 2;
   int64_t layer_phase = 1;
-  std::vector<int64_t> head_strides{};  // by head, in turn; empty: all have the pattern's
+  std::vector<int64_t> head_strides{};  // by head, cyclically; empty: all have the pattern's
   AttentionPattern pattern{.kind = PatternKind::Strided, .stride = 64};
 
   int64_t length() const { return rows * columns * channels; }
@@ -68,7 +68,7 @@ class SparseTransformer : public Model, public BlockDecoder {
   /// Interleaved (B, T, ...) in the order in which the model takes the bytes, and back.
   torch::Tensor ordered(const torch::Tensor& x) const;
   torch::Tensor interleaved(const torch::Tensor& x) const;
-  /// What says where a byte stands, in the model's order: (1, T, C).
+  /// The position embedding, in the model's order: (1, T, C).
   torch::Tensor position_table() const override;
 
   Decoder* decoder() override { return this; }

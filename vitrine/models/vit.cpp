@@ -8,27 +8,30 @@
 namespace vitrine {
 
 void VitConfig::visit(Fields& f) {
-  f("image", image, "side of the image in pixels");
+  f("image", image, "side of the input image in pixels");
   f("patch", patch, "side of a patch in pixels");
-  f("channels", channels, "channels of the image");
-  f("classes", classes, "classes to tell apart");
-  f("dim", dim, "width of a token");
+  f("channels", channels, "channels of the input image");
+  f("classes", classes, "number of classes");
+  f("dim", dim, "embedding dimension");
   f("depth", depth, "blocks");
   f("heads", heads, "attention heads; must divide dim");
-  f("hidden", hidden, "width inside the feed-forward");
-  f("positions", positions, positional_encoding_names(), "how tokens know their place");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
   f("pool", pool, Choices<Pool>{{"token", Pool::Token}, {"mean", Pool::Mean}},
     "what the head reads: the class token or the mean of all tokens");
   f("head", head,
     Choices<VitHead>{{"linear", VitHead::Linear}, {"token_gelu_norm", VitHead::TokenGeluNorm}},
     "the classifier");
-  f("norm", norm, norm_position_names(), "LayerNorm before or after each part");
-  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
-  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
+  f("norm", norm, norm_position_names(),
+    "pre-norm or post-norm: LayerNorm before or after each sublayer");
+  f("activation", activation, activation_names(),
+    "activation function of the feed-forward network");
+  f("dropout", dropout,
+    "dropout after the positional encoding, the projections and the feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
   f("norm_eps", norm_eps, "epsilon of LayerNorm");
-  f.group("attention", attention, "how tokens look at each other");
+  f.group("attention", attention, "kind of self-attention");
 }
 
 void VitConfig::validate() const {
@@ -84,8 +87,8 @@ TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, doubl
 }
 
 torch::Tensor TokenGeluNormHeadImpl::forward(const torch::Tensor& x) {
-  const auto scores = keyed_dropout(torch::gelu(fc(x)), dropout, is_training());  // (B, T, N)
-  return norm(read_token(scores));                                                // (B, N)
+  const auto token_logits = keyed_dropout(torch::gelu(fc(x)), dropout, is_training());  // (B, T, N)
+  return norm(read_token(token_logits));                                                // (B, N)
 }
 
 torch::Tensor TokenGeluNormHeadImpl::logits(const torch::Tensor& token) {
@@ -162,6 +165,11 @@ torch::Tensor Vit::example_input(int64_t batch) const {
 
 std::optional<ImageShape> Vit::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
+}
+
+std::optional<ImageTokens> Vit::image_tokens() const {
+  const auto side = config.image / config.patch;
+  return ImageTokens{side, side, config.patch, config.patch};
 }
 
 }  // namespace vitrine

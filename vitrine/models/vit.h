@@ -74,6 +74,7 @@ class Vit : public Model {
   BlockListImpl::Blocks blocks_in_order() const override { return blocks->in_order(); }
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
+  std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
 
   VitConfig config;

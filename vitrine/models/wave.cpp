@@ -18,14 +18,16 @@ void check_values(const torch::Tensor& values) {
 }  // namespace
 
 void WaveTransformerConfig::visit(Fields& f) {
-  f("length", length, "most values of a sequence (any number without a table of positions)");
-  f("dim", dim, "width of a token");
+  f("length", length, "maximum sequence length; unlimited with positions relative or none");
+  f("dim", dim, "embedding dimension");
   f("heads", heads, "attention heads; must divide dim");
-  f("hidden", hidden, "width inside the feed-forward");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("layers", layers, "encoder blocks");
-  f("positions", positions, positional_encoding_names(), "how tokens know their place");
-  f("norm", norm, norm_position_names(), "LayerNorm before or after each part");
-  f("activation", activation, activation_names(), "non-linearity of the feed-forward");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("norm", norm, norm_position_names(),
+    "pre-norm or post-norm: LayerNorm before or after each sublayer");
+  f("activation", activation, activation_names(),
+    "activation function of the feed-forward network");
 }
 
 void WaveTransformerConfig::validate() const {
@@ -81,8 +83,8 @@ const Choices<Cell>& cell_names() {
 }
 
 void WaveRnnConfig::visit(Fields& f) {
-  f("cell", cell, cell_names(), "the recurrent layer");
-  f("hidden", hidden, "width of the state");
+  f("cell", cell, cell_names(), "kind of recurrent layer");
+  f("hidden", hidden, "hidden state size");
 }
 
 void WaveRnnConfig::validate() const {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Networks that tell how a wave goes on: (B, T) values -> (B) next values. One looks at all values
-// at once by attention and answers from the last place; the other reads them one after the other
-// and answers from its last state.
+// Sine-wave models: (B, T) values -> (B) next values. One attends to all values
+// at once and predicts from the last position; the other reads them one after the other
+// and predicts from its last state.
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"
@@ -25,7 +25,7 @@ struct WaveTransformerConfig {
   void validate() const;
 };
 
-/// Each value becomes a token; encoder blocks; the last token tells the next value.
+/// Each value becomes a token; encoder blocks; the last token predicts the next value.
 class WaveTransformer : public Model {
  public:
   explicit WaveTransformer(const WaveTransformerConfig& c);
@@ -55,7 +55,7 @@ struct WaveRnnConfig {
   void validate() const;
 };
 
-/// A recurrent layer of torch's; its last state tells the next value. Takes sequences of any
+/// A recurrent layer of torch's; its last state predicts the next value. Takes sequences of any
 /// length.
 class WaveRnn : public Model {
  public:

@@ -8,15 +8,16 @@
 namespace vitrine {
 
 void WordTransformerConfig::visit(Fields& f) {
-  f("vocabulary", vocabulary, "words that are told apart");
-  f("context", context, "most words of a sentence, with the start");
-  f("dim", dim, "width of a token");
+  f("vocabulary", vocabulary, "vocabulary size");
+  f("context", context, "maximum sequence length (context size), start token included");
+  f("dim", dim, "embedding dimension");
   f("heads", heads, "attention heads; must divide dim");
-  f("hidden", hidden, "width inside the feed-forward");
+  f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("layers", layers, "encoder blocks");
-  f("positions", positions, positional_encoding_names(), "how tokens know their place");
-  f("dropout", dropout, "dropout after positions, projections and feed-forward layers");
-  f.group("attention", attention, "how words look at those before; softmax or performer");
+  f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("dropout", dropout,
+    "dropout after the positional encoding, the projections and the feed-forward layers");
+  f.group("attention", attention, "kind of causal self-attention; softmax or performer");
 }
 
 void WordTransformerConfig::validate() const {

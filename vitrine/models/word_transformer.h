@@ -1,9 +1,9 @@
 #pragma once
 
 // A small language model: Radford et al., "Improving Language Understanding by Generative
-// Pre-Training" (2018), with the norms before each part as in its successors. Every word sees
-// itself and those before it, and the next word is told at each place. Not as there: words instead
-// of pieces of words, an output layer of its own, far fewer numbers.
+// Pre-Training" (2018), with the norms before each sublayer as in its successors. Every word sees
+// itself and those before it, and the next word is predicted at each position. Not as there: words
+// instead of pieces of words, an output layer of its own, far fewer numbers.
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/decoder.h"

@@ -15,15 +15,16 @@ AttentionCapture* AttentionCapture::current() { return innermost; }
 
 void AttentionCapture::record(const torch::Tensor& weights, const TokenGrid& queries,
                               const TokenGrid& keys) {
-  TORCH_INTERNAL_ASSERT(weights.dim() == 4 && weights.size(2) == queries.tokens() &&
-                            weights.size(3) == keys.tokens(),
-                        "attention weights ", weights.sizes(), " do not fit their grids");
+  TORCH_INTERNAL_ASSERT(
+      weights.dim() == 4 && weights.size(2) == queries.tokens() && weights.size(3) == keys.tokens(),
+      "attention weights ", weights.sizes(), " do not fit their grids");
   layers.push_back({weights, queries, keys});
 }
 
-void AttentionCapture::record_readout(const torch::Tensor& weights) {
+void AttentionCapture::record_readout(Readout kind, const torch::Tensor& weights) {
   TORCH_INTERNAL_ASSERT(weights.dim() == 2, "readout weights ", weights.sizes(), " are not (B, T)");
   readout = weights;
+  readout_kind = kind;
 }
 
 }  // namespace vitrine

@@ -9,8 +9,9 @@
 namespace vitrine {
 
 /// What one attention layer did: weights (B, H, Tq, Tk), whose rows sum to 1, and where its queries
-/// and keys lie. The grids differ where keys are reduced: a key then stands for the part of the image
-/// that its cell covers. Attention in windows is recorded over the whole grid, 0 outside a window.
+/// and keys lie. The grids differ where keys are reduced: a key then stands for the part of the
+/// image that its cell covers. Attention in windows is recorded over the whole grid, 0 outside a
+/// window.
 struct AttentionRecord {
   torch::Tensor weights;
   TokenGrid queries, keys;
@@ -32,10 +33,11 @@ class AttentionCapture {
   void record(const torch::Tensor& weights, const TokenGrid& queries, const TokenGrid& keys);
 
   /// How the answer reads the tokens that the last layer gave: (B, T), rows sum to 1.
-  void record_readout(const torch::Tensor& weights);
+  void record_readout(Readout kind, const torch::Tensor& weights);
 
   std::vector<AttentionRecord> layers;
   torch::Tensor readout;  // (B, T); undefined for answers that no weights describe
+  Readout readout_kind = Readout::Token;
 
  private:
   AttentionCapture* outer_;

@@ -5,7 +5,7 @@
 namespace vitrine {
 
 std::unique_ptr<BlockCache> BlockImpl::make_cache(int64_t) const {
-  fail("{}: tokens see later ones too, so it cannot generate token by token", name());
+  fail("{}: tokens attend to later ones, so it cannot generate token by token", name());
 }
 
 torch::Tensor BlockImpl::step(const torch::Tensor&, BlockCache&) {

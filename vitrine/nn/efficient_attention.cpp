@@ -18,11 +18,11 @@ const Choices<AttentionKind>& attention_kind_names() {
 
 void EfficientAttentionConfig::visit(Fields& f) {
   f("kind", kind, attention_kind_names(),
-    "softmax over all pairs of tokens, or one that costs less");
-  f("length", length, "linformer: to how many keys and values the tokens are projected");
-  f("features", features, "performer: random features");
-  f("bucket", bucket, "reformer: tokens in a bucket");
-  f("rounds", rounds, "reformer: rounds of hashing");
+    "softmax attention (dense), or one of the efficient kinds");
+  f("length", length, "linformer: projected length of keys and values");
+  f("features", features, "performer: number of random features");
+  f("bucket", bucket, "reformer: bucket size in tokens");
+  f("rounds", rounds, "reformer: hashing rounds");
 }
 
 std::shared_ptr<SelfAttentionImpl> make_attention(const AttentionConfig& attention,

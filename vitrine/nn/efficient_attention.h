@@ -5,8 +5,8 @@
 
 namespace vitrine {
 
-/// Softmax looks at all pairs of tokens; the others cost time and memory that grow with the number
-/// of tokens alone.
+/// Softmax attends to all pairs of tokens; the others cost time and memory that grow with the
+/// number of tokens alone.
 enum class AttentionKind { Softmax, Linformer, Performer, Reformer };
 const Choices<AttentionKind>& attention_kind_names();
 

@@ -34,15 +34,15 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
 
 template <typename Attend>
 torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& attend) {
-  const auto thin = [&](const torch::Tensor& branch) {
+  const auto drop = [&](const torch::Tensor& branch) {
     return drop_path(branch, config.drop_path, is_training());
   };
   if (config.norm == NormPosition::Post) {
-    const auto mixed = layer_norm(x + thin(attend(x)), norm1);
-    return layer_norm(mixed + thin(mlp(mixed)), norm2);
+    const auto h = layer_norm(x + drop(attend(x)), norm1);
+    return layer_norm(h + drop(mlp(h)), norm2);
   }
-  const auto mixed = x + thin(attend(layer_norm(x, norm1)));
-  return mixed + thin(mlp(layer_norm(mixed, norm2)));
+  const auto h = x + drop(attend(layer_norm(x, norm1)));
+  return h + drop(mlp(layer_norm(h, norm2)));
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {

@@ -6,18 +6,18 @@
 namespace vitrine {
 namespace {
 
-constexpr int64_t kPlaces = 4;
+constexpr int64_t kCells = 4;
 
-/// From weights (out, in, 3, 3) to how each place of the input acts on each place of the output:
-/// (places * out, places * in), as a Linear's weight. Place (r, c) acts on (r', c') by the weight
+/// The convolution with weights (out, in, 3, 3) over the 2 x 2 grid as one dense matrix:
+/// (cells * out, cells * in), as a Linear's weight. Cell (r, c) acts on (r', c') by the weight
 /// [1 - r + r'][1 - c + c'].
 torch::Tensor dense_conv_matrix(const torch::Tensor& weight) {
   const auto out = weight.size(0), in = weight.size(1);
   const auto windows = weight.unfold(2, /*size=*/2, /*step=*/1).unfold(3, /*size=*/2, /*step=*/1);
-  std::vector<torch::Tensor> places;  // each (in, r', c', out)
+  std::vector<torch::Tensor> cells;  // each (in, r', c', out)
   for (const auto& [r, c] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)})
-    places.push_back(windows.select(2, 1 - r).select(2, 1 - c).permute({1, 2, 3, 0}));
-  return torch::stack(places).reshape({kPlaces * in, kPlaces * out}).t();
+    cells.push_back(windows.select(2, 1 - r).select(2, 1 - c).permute({1, 2, 3, 0}));
+  return torch::stack(cells).reshape({kCells * in, kCells * out}).t();
 }
 
 }  // namespace
@@ -30,23 +30,23 @@ GridConvImpl::GridConvImpl(int64_t in, int64_t out) {
 
 torch::Tensor GridConvImpl::forward(const torch::Tensor& x) {
   const auto in = conv->weight.size(1);
-  check(x.dim() == 2 && x.size(1) == kPlaces * in, "grid_conv: input {} is not (B, {})",
-        fmt::join(x.sizes(), "x"), kPlaces * in);
-  return linear_product(x, dense_conv_matrix(conv->weight), conv->bias.repeat({kPlaces}));
+  check(x.dim() == 2 && x.size(1) == kCells * in, "grid_conv: input {} is not (B, {})",
+        fmt::join(x.sizes(), "x"), kCells * in);
+  return linear_product(x, dense_conv_matrix(conv->weight), conv->bias.repeat({kCells}));
 }
 
 torch::Tensor GridConvImpl::look_up(const torch::Tensor& one_hot, const torch::Tensor& table) {
   const auto& w = conv->weight;
   const auto out = w.size(0), in = w.size(1), rows = table.size(0);
   check(table.dim() == 2 && table.size(1) == in && one_hot.dim() == 2 &&
-            one_hot.size(1) == kPlaces * rows,
+            one_hot.size(1) == kCells * rows,
         "grid_conv: table {} and one-hot {} do not fit {} channels", fmt::join(table.sizes(), "x"),
         fmt::join(one_hot.sizes(), "x"), in);
   const auto kernels = w.permute({1, 0, 2, 3}).reshape({in, out * 9});
   const auto convolved = linear_product(table, kernels.t())
                              .view({rows, out, 3, 3})
                              .transpose(0, 1);  // weights for inputs that are rows of the table
-  return linear_product(one_hot, dense_conv_matrix(convolved), conv->bias.repeat({kPlaces}));
+  return linear_product(one_hot, dense_conv_matrix(convolved), conv->bias.repeat({kCells}));
 }
 
 }  // namespace vitrine

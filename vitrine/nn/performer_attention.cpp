@@ -17,8 +17,8 @@ torch::Tensor log_features(const torch::Tensor& x, const torch::Tensor& features
   return scaled.matmul(features.t()) - 0.5 * scaled.square().sum(-1, /*keepdim=*/true);
 }
 
-/// The greatest over the tokens; a constant, for it cancels in the quotient.
-torch::Tensor greatest(const torch::Tensor& logs) {
+/// The largest over the tokens; a constant, for it cancels in the quotient.
+torch::Tensor token_max(const torch::Tensor& logs) {
   return logs.detach().amax(-2, /*keepdim=*/true);  // (B, H, 1, M)
 }
 
@@ -30,7 +30,7 @@ torch::Tensor query_features(const torch::Tensor& logs, const torch::Tensor& top
 
 torch::Tensor bidirectional_attention(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
                                       const torch::Tensor& v) {
-  const auto top = greatest(k_logs);
+  const auto top = token_max(k_logs);
   const auto q = query_features(q_logs, top), k = (k_logs - top).exp();  // (B, H, T, M)
   const auto total = k.sum(-2).unsqueeze(-1);                            // (B, H, M, 1)
   const auto content = k.transpose(-2, -1).matmul(v);                    // (B, H, M, D)
@@ -52,7 +52,7 @@ struct FeatureSums : BlockCache {
 torch::Tensor causal_chunk(const torch::Tensor& q_logs, const torch::Tensor& k_logs,
                            const torch::Tensor& v, FeatureSums& sums) {
   auto &top = sums.top, &total = sums.total, &content = sums.content;
-  auto new_top = greatest(k_logs);
+  auto new_top = token_max(k_logs);
   if (top.defined()) {
     new_top = torch::maximum(new_top, top);
     const auto shrink = (top - new_top).exp().transpose(-2, -1);  // (B, H, M, 1)

@@ -1,9 +1,9 @@
 #pragma once
 
 // Choromanski et al., "Rethinking Attention with Performers" (2021). Faithful: FAVOR+, positive
-// orthogonal random features of the softmax kernel, both ways and causal. Not as there: features
-// are drawn once and kept with the weights; the maxima that keep exponents small are taken per
-// feature, so that they cancel exactly and no constant has to be added to the features.
+// orthogonal random features of the softmax kernel, bidirectional and causal. Not as there:
+// features are drawn once and kept with the weights; the maxima that keep exponents small are taken
+// per feature, so that they cancel exactly and no constant has to be added to the features.
 
 #include "vitrine/nn/self_attention.h"
 

@@ -73,12 +73,12 @@ torch::Tensor PositionEmbedding::table() const {
 }
 
 torch::Tensor PositionEmbedding::operator()(const torch::Tensor& x) const {
-  const auto places = table();
-  if (!places.defined()) return x;
-  const auto T = x.size(1), all = places.size(1);
+  const auto encoding = table();
+  if (!encoding.defined()) return x;
+  const auto T = x.size(1), all = encoding.size(1);
   const bool sequence = config_.rows == 1 && config_.prefix == 0;
   check(sequence ? T <= all : T == all, "positions: {} tokens do not fit {} positions", T, all);
-  return x + places.narrow(1, 0, T).to(x.options());
+  return x + encoding.narrow(1, 0, T).to(x.options());
 }
 
 }  // namespace vitrine

@@ -7,7 +7,7 @@
 namespace vitrine {
 
 /// `Linear` adds pos / tokens to every channel; `Relative` adds nothing to the tokens, the
-/// attention layers know the distances instead (`AttentionConfig::max_relative_distance`).
+/// attention layers add a bias by distance instead (`AttentionConfig::max_relative_distance`).
 enum class PositionalEncoding { Learned, Learned2d, Sinusoidal, Linear, Relative, None };
 const Choices<PositionalEncoding>& positional_encoding_names();
 
@@ -29,7 +29,7 @@ PositionEmbeddingConfig sequence_positions(PositionalEncoding kind, int64_t leng
 /// Relative.
 int64_t max_relative_distance(PositionalEncoding kind, int64_t tokens);
 
-/// Adds to each token what says where it stands: (B, T, C) -> (B, T, C), T = prefix + rows *
+/// Adds the positional encoding to each token: (B, T, C) -> (B, T, C), T = prefix + rows *
 /// columns. A sequence (one row, no prefix) may also be shorter. It is no module of its own: what
 /// it learns are parameters of its owner, named as timm names them.
 class PositionEmbedding {

@@ -8,7 +8,7 @@ torch::Tensor read_token(const torch::Tensor& tokens, int64_t index) {
   if (auto* capture = AttentionCapture::current()) {
     auto weights = torch::zeros({tokens.size(0), tokens.size(1)}, tokens.options());
     weights.select(1, index).fill_(1);
-    capture->record_readout(weights);
+    capture->record_readout(Readout::Token, weights);
   }
   return tokens.select(1, index);
 }
@@ -16,13 +16,15 @@ torch::Tensor read_token(const torch::Tensor& tokens, int64_t index) {
 torch::Tensor read_mean(const torch::Tensor& tokens) {
   if (auto* capture = AttentionCapture::current()) {
     const auto B = tokens.size(0), T = tokens.size(1);
-    capture->record_readout(torch::full({B, T}, 1.0 / static_cast<double>(T), tokens.options()));
+    capture->record_readout(Readout::Mean,
+                            torch::full({B, T}, 1.0 / static_cast<double>(T), tokens.options()));
   }
   return tokens.mean(1);
 }
 
 torch::Tensor read_weighted(const torch::Tensor& tokens, const torch::Tensor& weights) {
-  if (auto* capture = AttentionCapture::current()) capture->record_readout(weights.squeeze(1));
+  if (auto* capture = AttentionCapture::current())
+    capture->record_readout(Readout::Weighted, weights.squeeze(1));
   return weights.matmul(tokens).squeeze(1);
 }
 

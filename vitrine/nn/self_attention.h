@@ -15,12 +15,11 @@ struct AttentionConfig {
   int64_t dim = 64;
   int64_t heads = 4;
   bool qkv_bias = true;
-  double dropout = 0;            // after the output projection
-  double attention_dropout = 0;  // on the attention weights
-  bool causal = false;           // a token sees itself and those before it
-  int64_t max_relative_distance =
-      0;             // each head weighs distances up to this one; 0 = it knows none
-  TokenGrid grid{};  // where the tokens lie; for sequences it need not be set
+  double dropout = 0;                 // after the output projection
+  double attention_dropout = 0;       // on the attention weights
+  bool causal = false;                // a token sees itself and those before it
+  int64_t max_relative_distance = 0;  // largest distance with a learned bias per head; 0 = no bias
+  TokenGrid grid{};                   // where the tokens lie; for sequences it need not be set
 
   void validate() const;
   /// Throws, in the name of `who`, if something is set that needs the scores of all pairs.

@@ -7,8 +7,8 @@
 namespace vitrine {
 
 /// The mean cross-entropy of questions that are answered together: logits (B, S) fall into `groups`
-/// of choices, targets (B, number of groups) name the right one in each. `smoothing` is the share
-/// of a target that is spread over its group.
+/// of choices, targets (B, number of groups) name the right one in each. `smoothing` is the
+/// fraction of a target that is spread over its group.
 torch::Tensor grouped_cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
                                     std::span<const int64_t> groups, double smoothing = 0);
 

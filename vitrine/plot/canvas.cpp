@@ -14,10 +14,13 @@ constexpr const char* kFont = "DejaVu Sans";
 constexpr const char* kSvgFonts = "DejaVu Sans, Noto Sans CJK KR, Noto Sans KR, sans-serif";
 constexpr double kMaxDots = 30000;  // what cairo can hold
 
-/// In gnuplot's single quotes nothing is special but the quote itself.
+/// In gnuplot's single quotes nothing is special but the quote itself. It is written twice, which
+/// gnuplot does not understand at the beginning: quotes there stand in double quotes.
 std::string quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char c : clean_text(text)) result += c == '\'' ? "''" : std::string(1, c);
+  const auto clean = clean_text(text);
+  const auto leading = std::min(clean.find_first_not_of('\''), clean.size());
+  std::string result = leading == 0 ? "'" : fmt::format("\"{}\".'", clean.substr(0, leading));
+  for (const char c : clean.substr(leading)) result += c == '\'' ? "''" : std::string(1, c);
   return result + "'";
 }
 

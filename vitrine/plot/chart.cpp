@@ -120,7 +120,8 @@ class ChartPlan : public PanelPlan {
       x_ = Ticks{.low = -0.5, .high = static_cast<double>(names_.size()) - 0.5};
     } else {
       const bool whole = all_whole(shapes_) && !chart_.x.log;
-      if (whole && across.low == across.high) across = {across.low - 1, across.high + 1};
+      // One place alone, without neighbours that no series has.
+      if (whole && across.low == across.high) across = {across.low - 0.5, across.high + 0.5};
       const auto span = axis_span(chart_.x, across, 0.02, who);
       x_ = x_ticks(chart_.x, span, chart_.width, whole);
     }

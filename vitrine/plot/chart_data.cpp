@@ -13,7 +13,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kGroupWidth = 0.8;  // of the distance between two groups of bars
 constexpr double kBoxWidth = 0.5;
-constexpr int kMarkers[] = {7, 5, 9, 13, 11};
+constexpr int kMarkers[] = {7, 5, 9, 13, 11}, kRing = 6;
+constexpr double kRingSize = 1.7;
 
 std::vector<double> finite(const std::vector<double>& values) {
   std::vector<double> result;
@@ -169,9 +170,11 @@ std::vector<Shape> chart_shapes(const Chart& chart, const std::string& who) {
     shape.mark = series.mark;
     shape.stroke = series.stroke;
     shape.markers = series.markers;
+    shape.rings = series.rings;
     shape.right = series.right;
     shape.color = series_color(series.color.value_or(index));
-    shape.marker = kMarkers[index % std::size(kMarkers)];
+    shape.marker = series.rings ? kRing : kMarkers[index % std::size(kMarkers)];
+    if (series.rings) shape.marker_size = kRingSize;
     histograms += series.mark == Mark::Histogram;
     if (chart.x.log) hide_what_a_log_axis_cannot_show(shape.x);
     if ((series.right ? chart.right : chart.y).log)

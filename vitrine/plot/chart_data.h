@@ -13,9 +13,10 @@ struct Shape {
   std::string name;
   Mark mark = Mark::Line;
   Stroke stroke = Stroke::Solid;
-  bool markers = false, right = false, see_through = false;
+  bool markers = false, rings = false, right = false, see_through = false;
   Color color;
   int marker = 7;
+  double marker_size = 0.8;
   std::vector<double> x, y;
   std::vector<double> low, high;  // of the band or the error bars; may be empty
   double width = 0;               // of bars and boxes

@@ -113,7 +113,8 @@ class Elements {
 
   void markers(const Shape& s, const std::vector<double>& y) {
     element({s.x, y}, "1:2",
-            fmt::format("points pt {} ps 0.8 lc rgb '{}'", s.marker, s.color.hex()));
+            fmt::format("points pt {} ps {} lw {} lc rgb '{}'", s.marker, s.marker_size,
+                        s.rings ? 2 : 1, s.color.hex()));
   }
 
   void points(const Shape& s) {

@@ -133,14 +133,15 @@ Image colorize(const Matrix& values, ColorMap map, const ColorRange& range) {
 }
 
 Image overlay(const Image& image, const Matrix& values, ColorMap map, const ColorRange& range,
-              double alpha, bool smooth) {
+              const Blend& how) {
   Image result(image.width, image.height);
   for (int64_t y = 0; y < image.height; ++y)
     for (int64_t x = 0; x < image.width; ++x) {
       const double across = (x + 0.5) / image.width, down = (y + 0.5) / image.height;
-      const double value = (smooth ? smooth_value : nearest_value)(values, across, down);
-      const Color color = color_at(map, range.position(value));
-      set(result, x, y, blend(get(image, x, y), color, alpha));
+      const double value = (how.smooth ? smooth_value : nearest_value)(values, across, down);
+      const double position = std::clamp(range.position(value), 0.0, 1.0);
+      const double strength = how.fade && !std::isnan(position) ? std::abs(2 * position - 1) : 1;
+      set(result, x, y, blend(get(image, x, y), color_at(map, position), how.alpha * strength));
     }
   return result;
 }

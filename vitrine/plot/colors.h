@@ -51,10 +51,16 @@ ColorRange color_range(const std::vector<const Matrix*>& matrices, ColorMap map,
 /// One pixel per value.
 Image colorize(const Matrix& values, ColorMap map, const ColorRange& range);
 
-/// `values` in colours laid over the whole image; `alpha` 0 shows the image, 1 the values.
-/// `smooth` blends between the values, otherwise each covers its own rectangle.
+/// How values lie over an image.
+struct Blend {
+  double alpha = 0.55;  // 0 shows the image, 1 the values
+  bool fade = false;    // `alpha` at the ends of the range, falling to 0 in its middle
+  bool smooth = true;   // blends between the values; otherwise each covers its own rectangle
+};
+
+/// `values` in colours laid over the whole image.
 Image overlay(const Image& image, const Matrix& values, ColorMap map, const ColorRange& range,
-              double alpha, bool smooth);
+              const Blend& how);
 
 /// The nearest pixel everywhere, so that small images stay crisp.
 Image resize_nearest(const Image& image, int64_t width, int64_t height);

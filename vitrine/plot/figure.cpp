@@ -7,6 +7,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/plot/canvas.h"
+#include "vitrine/plot/footer.h"
 #include "vitrine/plot/panel.h"
 #include "vitrine/plot/text.h"
 
@@ -53,7 +54,8 @@ std::optional<ColorBar> shared_bar(const Figure& figure) {
         },
         panel);
   check(!matrices.empty(), "figure '{}': no heat map can share its colours", figure.title);
-  return ColorBar{*map, color_range(matrices, *map, low, high), figure.color_label};
+  return ColorBar{*map, color_range(matrices, *map, low, high), figure.color_label,
+                  figure.color_ticks};
 }
 
 std::vector<std::unique_ptr<PanelPlan>> plan_panels(const Figure& figure,
@@ -162,7 +164,9 @@ std::vector<std::string> render_as(const Figure& figure, const std::vector<std::
   const auto title = wrap_text(figure.title, width - 2 * kMargin, kFigureTitle, 3, /*bold=*/true);
   const double title_room = title.empty() ? 0 : title.size() * kFigureTitle * kLineHeight + 8;
   const double top = kMargin + title_room, column_captions = caption_height(figure, grid);
-  const double height = std::ceil(top + column_captions + down(grid) + kMargin);
+  const Footer footer(figure, width - 2 * kMargin);
+  const double panels_bottom = top + column_captions + down(grid);
+  const double height = std::ceil(panels_bottom + footer.height() + kMargin);
 
   Canvas canvas(width, height);
   canvas.paragraph(width / 2, kMargin, title,
@@ -186,6 +190,7 @@ std::vector<std::string> render_as(const Figure& figure, const std::vector<std::
     const double middle = (rects.back().bottom() + rects.front().top) / 2;
     bar->draw(canvas, first_left + across(grid), middle - length / 2, length);
   }
+  footer.draw(canvas, kMargin, panels_bottom);
   return canvas.render(figure.title, formats);
 }
 

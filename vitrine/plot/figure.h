@@ -25,6 +25,7 @@ struct Series {
   Mark mark = Mark::Line;
   Stroke stroke = Stroke::Solid;
   bool markers = false;            // dots on a line
+  bool rings = false;              // points as rings around those of other series
   bool right = false;              // measured on the right axis
   std::optional<int64_t> color{};  // in `series_color`; by default the series' place in the chart
 };
@@ -52,12 +53,13 @@ struct HeatMap {
   std::vector<std::string> row_names{}, column_names{};
   std::string x_label{}, y_label{};
   ColorMap colors = ColorMap::Viridis;
-  std::optional<double> low{}, high{};  // by default what the data need
-  bool annotate = false;                // writes the number into each cell that has room
-  int64_t decimals = 2;                 // of the numbers; whole ones have none
+  std::optional<double> low{}, high{};   // by default what the data need
+  bool annotate = false;                 // writes the number into each cell that has room
+  int64_t decimals = 2;                  // of the numbers; whole ones have none
+  std::vector<std::string> cell_text{};  // row by row, written instead of the numbers
   bool color_bar = true;
   std::string color_label{};
-  double size = 0;  // the longer side in pixels; 0 suits the number of panels
+  double size = 0;  // the longer side in pixels; 0 suits the number of panels and of names
 };
 
 /// An image, with or without a heat map over it.
@@ -68,11 +70,24 @@ struct ImagePanel {
   ColorMap colors = ColorMap::Inferno;
   std::optional<double> low{}, high{};  // of the heat map
   double alpha = 0.55;
+  bool fade = false;  // the heat map is transparent in the middle of its range, `alpha` at the ends
   bool smooth = true;
   double size = 0;  // the longer side in pixels; 0 suits the number of panels
 };
 
 using Panel = std::variant<Chart, HeatMap, ImagePanel>;
+
+/// A colour and what it stands for.
+struct Swatch {
+  Color color{};
+  std::string name{};
+};
+
+/// A labelled value of a colour bar.
+struct ColorTick {
+  double value = 0;
+  std::string label{};
+};
 
 /// Panels in rows of `columns`, under one title.
 struct Figure {
@@ -80,8 +95,11 @@ struct Figure {
   int64_t columns = 0;  // 0: as wide as high
   std::vector<Panel> panels{};
   std::vector<std::string> row_names{}, column_names{};  // captions of the grid's rows and columns
-  bool shared_colors = false;  // one range and one colour bar for all heat maps
-  std::string color_label{};   // of the shared bar
+  bool shared_colors = false;            // one range and one colour bar for all heat maps
+  std::string color_label{};             // of the shared bar
+  std::vector<ColorTick> color_ticks{};  // of the shared bar; none: round numbers
+  std::vector<Swatch> legend{};          // under the panels
+  std::string note{};                    // under the panels and the legend
 
   /// Writes `path`.png and `path`.svg, or only the one that the extension names. Each file appears
   /// complete or not at all.

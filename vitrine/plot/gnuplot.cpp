@@ -21,8 +21,9 @@ class ScratchFolder {
     const auto parent = fs::temp_directory_path(error);
     check(!error, "figure: no folder for temporary files: {}; set TMPDIR to one", error.message());
     auto pattern = (parent / "vitrine-figure-XXXXXX").string();
-    check(::mkdtemp(pattern.data()) != nullptr, "figure: cannot make a folder in {}: {}",
-          parent.string(), std::strerror(errno));
+    const bool made = ::mkdtemp(pattern.data()) != nullptr;
+    check(made, "figure: cannot make a folder in {}: {}; set TMPDIR to another", parent.string(),
+          std::strerror(errno));
     path_ = pattern;
   }
   ScratchFolder(const ScratchFolder&) = delete;

@@ -8,9 +8,11 @@
 namespace vitrine::plot {
 namespace {
 
-constexpr double kGap = 5;
+constexpr double kTickGap = 5;
 constexpr double kAnnotatedCell = 38, kLargestCell = 56, kFlattest = 110;
 constexpr double kSmallestAnnotation = 7;
+constexpr double kNamedCell = kSmallText * 1.3,
+                 kLongestNamed = 2800;  // beyond, some names are left out
 
 double automatic_size(size_t panels) {
   return panels <= 2 ? 400 : panels <= 6 ? 260 : panels <= 20 ? 150 : 96;
@@ -31,12 +33,12 @@ class HeatMapPlan : public PanelPlan {
 
   Extent extent() const override {
     Extent e{.width = cell_width_ * map_.values.columns, .height = cell_height_ * map_.values.rows};
-    if (!row_names_.empty()) e.left += kGap + widest_name(row_names_);
+    if (!row_names_.empty()) e.left += kTickGap + widest_name(row_names_);
     e.left = std::max(e.left, column_names().overhang());
     e.left += y_label().room();
     if (with_bar_) e.right += bar_.room();
     e.top = title_height(map_.title, title_width(e.width), title_size_);
-    if (!map_.column_names.empty()) e.bottom += kGap + column_names().height();
+    if (!map_.column_names.empty()) e.bottom += kTickGap + column_names().height();
     e.bottom += x_label().room();
     return e;
   }
@@ -62,7 +64,12 @@ class HeatMapPlan : public PanelPlan {
     if (map_.size == 0 && map_.annotate)
       size = std::max(size, std::min(kAnnotatedCell * std::max(rows, columns), 760.0));
     double cell = size / std::max(rows, columns);
-    if (map_.size == 0) cell = std::min(cell, kLargestCell);
+    if (map_.size == 0) {
+      cell = std::min(cell, kLargestCell);
+      if (!row_names_.empty()) cell = std::max(cell, std::min(kNamedCell, kLongestNamed / rows));
+      if (!map_.column_names.empty())
+        cell = std::max(cell, std::min(kNamedCell, kLongestNamed / columns));
+    }
     const double least = std::min(kFlattest, size);
     cell_width_ = std::max(cell, std::min(least / columns, kLargestCell));
     cell_height_ = std::max(cell, std::min(least / rows, kLargestCell));
@@ -83,14 +90,20 @@ class HeatMapPlan : public PanelPlan {
                        [](double v) { return !std::isfinite(v) || v == std::round(v); });
   }
 
-  void draw_numbers(Canvas& canvas, const Rect& inner) const {
+  std::vector<std::string> numbers() const {
+    if (!map_.cell_text.empty()) return map_.cell_text;
     const bool all_whole = whole();
-    std::vector<std::string> numbers;
+    std::vector<std::string> result;
     for (const double value : map_.values.values)
-      numbers.push_back(std::isfinite(value)
-                            ? fmt::format("{:.{}f}", value, all_whole ? 0 : map_.decimals)
-                            : "–");
-    const double room = (cell_width_ - 4) / std::max(1.0, widest_name(numbers) / kSmallText);
+      result.push_back(std::isfinite(value)
+                           ? fmt::format("{:.{}f}", value, all_whole ? 0 : map_.decimals)
+                           : "–");
+    return result;
+  }
+
+  void draw_numbers(Canvas& canvas, const Rect& inner) const {
+    const auto texts = numbers();
+    const double room = (cell_width_ - 4) / std::max(1.0, widest_name(texts) / kSmallText);
     const double size = std::min({kSmallText, room, cell_height_ * 0.7});
     if (size < kSmallestAnnotation) return;
     for (int64_t row = 0; row < map_.values.rows; ++row)
@@ -99,7 +112,7 @@ class HeatMapPlan : public PanelPlan {
         const bool light = color_at(map_.colors, position).light();
         canvas.text(
             inner.left + (column + 0.5) * cell_width_, inner.top + (row + 0.5) * cell_height_,
-            numbers[row * map_.values.columns + column],
+            texts[row * map_.values.columns + column],
             {.size = size, .align = Align::Center, .color = light ? kInk : Color{255, 255, 255}});
       }
   }
@@ -108,9 +121,9 @@ class HeatMapPlan : public PanelPlan {
     const auto every =
         static_cast<size_t>(std::max(1.0, std::ceil(kSmallText * 1.15 / cell_height_)));
     for (size_t i = 0; i < row_names_.size(); i += every)
-      canvas.text(inner.left - kGap, inner.top + (static_cast<double>(i) + 0.5) * cell_height_,
+      canvas.text(inner.left - kTickGap, inner.top + (static_cast<double>(i) + 0.5) * cell_height_,
                   row_names_[i], {.size = kSmallText, .align = Align::Right});
-    column_names().draw(canvas, inner.left, inner.bottom() + kGap, cell_width_);
+    column_names().draw(canvas, inner.left, inner.bottom() + kTickGap, cell_width_);
   }
 
   HeatMap map_;
@@ -130,6 +143,8 @@ std::unique_ptr<PanelPlan> plan(const HeatMap& map, const Shared& shared, const 
   };
   fits(map.row_names, map.values.rows, "rows");
   fits(map.column_names, map.values.columns, "columns");
+  check(map.cell_text.empty() || map.cell_text.size() == map.values.values.size(),
+        "{}: {} cell texts for {} cells", who, map.cell_text.size(), map.values.values.size());
   return std::make_unique<HeatMapPlan>(map, shared);
 }
 

@@ -20,7 +20,8 @@ class ImagePlan : public PanelPlan {
       // Enough pixels to show a smooth heat map over a small image.
       const auto factor = std::max<int64_t>(1, 256 / std::max(image_.width, image_.height));
       image_ = overlay(resize_nearest(image_, image_.width * factor, image_.height * factor),
-                       panel.heat, panel.colors, range, panel.alpha, panel.smooth);
+                       panel.heat, panel.colors, range,
+                       {.alpha = panel.alpha, .fade = panel.fade, .smooth = panel.smooth});
     }
     const double size = panel.size > 0 ? panel.size : automatic_size(shared.panels);
     const double scale = size / std::max(image_.width, image_.height);

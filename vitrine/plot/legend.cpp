@@ -58,7 +58,6 @@ double Legend::height() const {
 }
 
 void Legend::draw(Canvas& canvas, double left, double top) const {
-  canvas.fill({left, top, width(), height()}, {255, 255, 255}, 0.85);
   const size_t rows = (entries_.size() + columns_ - 1) / columns_;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const auto& entry = entries_[i];

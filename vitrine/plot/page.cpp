@@ -28,10 +28,14 @@ h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem;
 h1, h2, p, li, figcaption { overflow-wrap: anywhere; word-break: keep-all; }
 p, ul, ol { max-width: 46rem; }
 a { color: var(--link); font-weight: 600; }
-.entries { list-style: none; padding: 0; }
+.entries { list-style: none; padding: 0; max-width: none; display: grid; gap: .75rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 28rem), 1fr)); }
 .entries li { border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem;
-  margin: .75rem 0; }
+  display: flex; gap: 1rem; align-items: flex-start; }
 .entries p { margin: .2rem 0 0; }
+.entries img { flex: none; width: 9rem; height: auto; background: #ffffff; border-radius: 4px;
+  border: 1px solid var(--line); padding: 2px; }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; margin: 1.5rem 0; }
 .missing { color: var(--quiet); }
 pre { background: var(--soft); padding: .9rem 1rem; border-radius: 8px; overflow-x: auto; }
 .table { overflow-x: auto; margin: 1rem 0; }
@@ -46,6 +50,8 @@ figcaption { color: var(--quiet); font-size: .92rem; margin-top: .4rem; }
 .grid { display: grid; gap: 1.25rem; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .grid figure { margin: 0; }
+.columns { columns: 24rem 2; column-gap: 2.5rem; margin: 1rem 0; }
+.columns p { margin: 0 0 .8rem; break-inside: avoid; }
 )";
 
 std::string base64(const std::string& bytes) {
@@ -123,6 +129,12 @@ void Page::paragraph(const std::string& text) {
   body_ += fmt::format("<p>{}</p>\n", escape_markup(text));
 }
 
+void Page::columns(const std::vector<std::string>& paragraphs) {
+  body_ += "<div class=\"columns\">\n";
+  for (const auto& text : paragraphs) paragraph(text);
+  body_ += "</div>\n";
+}
+
 void Page::items(const char* tag, const std::vector<std::string>& items) {
   body_ += fmt::format("<{}>\n", tag);
   for (const auto& item : items) body_ += fmt::format("<li>{}</li>\n", escape_markup(item));
@@ -137,15 +149,26 @@ void Page::entries(const std::vector<PageEntry>& entries) {
   body_ += "<ul class=\"entries\">\n";
   for (const auto& e : entries) {
     const auto title = escape_markup(e.title), text = escape_markup(e.text);
+    body_ += e.id.empty() ? "<li>" : fmt::format("<li id=\"{}\">", escape_markup(e.id));
+    if (!e.png.empty())
+      body_ += fmt::format("<img src=\"data:image/png;base64,{}\" alt=\"\">", base64(e.png));
     if (e.link.empty())
-      body_ +=
-          fmt::format("<li><b>{}</b><p>{}</p><p class=\"missing\">{} <code>{}</code></p></li>\n",
-                      title, text, escape_markup(e.note), escape_markup(e.command));
+      body_ += fmt::format(
+          "<div><b>{}</b><p>{}</p><p class=\"missing\">{} <code>{}</code></p></div></li>\n", title,
+          text, escape_markup(e.note), escape_markup(e.command));
     else
-      body_ += fmt::format("<li><a href=\"{}\">{}</a><p>{}</p></li>\n", escape_markup(e.link),
-                           title, text);
+      body_ += fmt::format("<div><a href=\"{}\">{}</a><p>{}</p></div></li>\n",
+                           escape_markup(e.link), title, text);
   }
   body_ += "</ul>\n";
+}
+
+void Page::links(const std::vector<PageLink>& links) {
+  body_ += "<nav>";
+  for (const auto& link : links)
+    body_ +=
+        fmt::format("<a href=\"{}\">{}</a>", escape_markup(link.link), escape_markup(link.text));
+  body_ += "</nav>\n";
 }
 
 void Page::preformatted(const std::string& text) {

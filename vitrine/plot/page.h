@@ -34,9 +34,16 @@ std::vector<bool> number_columns(const std::vector<std::string>& header,
 /// Something that a page tells of: a link to another page or, where there is none, a note and the
 /// command that helps.
 struct PageEntry {
+  std::string id{};  // what a link to the entry has behind its #
   std::string title{}, text{};
   std::string link{};
   std::string note{}, command{};
+  std::string png{};  // a small image beside it; may be empty
+};
+
+/// A link to another page.
+struct PageLink {
+  std::string text{}, link{};
 };
 
 /// One HTML page that needs nothing but itself: style and figures are inside. All text is shown
@@ -48,10 +55,14 @@ class Page {
 
   void section(const std::string& heading);
   void paragraph(const std::string& text);
+  /// Paragraphs side by side in two columns, where the window has room for them.
+  void columns(const std::vector<std::string>& paragraphs);
   void list(const std::vector<std::string>& items);
   void numbered(const std::vector<std::string>& items);
   /// Things with a title and a line about them, each in a box of its own.
   void entries(const std::vector<PageEntry>& entries);
+  /// Links to other pages, side by side.
+  void links(const std::vector<PageLink>& links);
   /// Text on lines of its own in letters of equal width.
   void preformatted(const std::string& text);
   /// Rows as long as the header; columns of numbers are set to the right.

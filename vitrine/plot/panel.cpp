@@ -12,9 +12,17 @@ namespace {
 
 constexpr size_t kTitleLines = 3;
 constexpr double kTitleGap = 5;
-constexpr double kBarWidth = 13, kBarGap = 10, kLabelGap = 5;
+constexpr double kBarWidth = 13, kBarGap = 10, kBarLabelGap = 5;
 
-Ticks bar_ticks(const ColorRange& range) { return linear_ticks(range.low, range.high, 5); }
+Ticks ticks_of(const ColorBar& bar) {
+  if (bar.ticks.empty()) return linear_ticks(bar.range.low, bar.range.high, 5);
+  Ticks ticks{.low = bar.range.low, .high = bar.range.high};
+  for (const auto& tick : bar.ticks) {
+    ticks.at.push_back(tick.value);
+    ticks.labels.push_back(tick.label);
+  }
+  return ticks;
+}
 
 }  // namespace
 
@@ -39,8 +47,8 @@ void draw_title(Canvas& canvas, const Rect& inner, const std::string& title, dou
 }
 
 double ColorBar::room() const {
-  const double label_room = label.empty() ? 0 : kText * kLineHeight + kLabelGap;
-  return kBarGap + kBarWidth + kLabelGap + widest_name(bar_ticks(range).labels) + label_room;
+  const double label_room = label.empty() ? 0 : kText * kLineHeight + kBarLabelGap;
+  return kBarGap + kBarWidth + kBarLabelGap + widest_name(ticks_of(*this).labels) + label_room;
 }
 
 void ColorBar::draw(Canvas& canvas, double left, double top, double height) const {
@@ -50,14 +58,14 @@ void ColorBar::draw(Canvas& canvas, double left, double top, double height) cons
   const Rect bar{left + kBarGap, top, kBarWidth, height};
   canvas.image(bar, colorize(ramp, map, {0, 1}));
   canvas.frame(bar, kFaint);
-  const auto ticks = bar_ticks(range);
-  for (size_t i = 0; i < ticks.at.size(); ++i) {
-    const double y = bar.bottom() - ticks.position(ticks.at[i]) * height;
+  const auto shown = ticks_of(*this);
+  for (size_t i = 0; i < shown.at.size(); ++i) {
+    const double y = bar.bottom() - shown.position(shown.at[i]) * height;
     canvas.line(bar.right(), y, bar.right() + 3, y, {.color = kFaint});
-    canvas.text(bar.right() + kLabelGap, y, ticks.labels[i], {.size = kSmallText});
+    canvas.text(bar.right() + kBarLabelGap, y, shown.labels[i], {.size = kSmallText});
   }
   if (label.empty()) return;
-  const double middle = bar.right() + 2 * kLabelGap + widest_name(ticks.labels) + kText / 2;
+  const double middle = bar.right() + 2 * kBarLabelGap + widest_name(shown.labels) + kText / 2;
   const auto line = wrap_text(label, std::max(height, 160.0), kText, 1);
   if (!line.empty())
     canvas.text(middle, bar.middle_y(), line.front(), {.align = Align::Center, .rotate = 90});

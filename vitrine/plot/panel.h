@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "vitrine/plot/canvas.h"
 #include "vitrine/plot/figure.h"
@@ -49,6 +50,7 @@ struct ColorBar {
   ColorMap map;
   ColorRange range;
   std::string label{};
+  std::vector<ColorTick> ticks{};  // none: round numbers
 
   double room() const;
   /// Its left edge at `left`, `height` high from `top`.

@@ -53,6 +53,16 @@ void Report::section(const std::string& heading) {
 
 void Report::paragraph(const std::string& text) {
   page_.paragraph(text);
+  plain_text(text);
+}
+
+void Report::columns(const std::vector<std::string>& paragraphs) {
+  page_.columns(paragraphs);
+  for (const auto& text : paragraphs) plain_text(text);
+}
+
+/// A paragraph on the terminal and in Markdown.
+void Report::plain_text(const std::string& text) {
   markdown_ += fmt::format("\n{}\n", escape_markdown(text));
   print(wrapped(text));
 }

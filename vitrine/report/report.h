@@ -29,6 +29,8 @@ class Report {
 
   void section(const std::string& heading);
   void paragraph(const std::string& text);
+  /// Paragraphs that stand side by side on the page, where the window has room for them.
+  void columns(const std::vector<std::string>& paragraphs);
   /// A list; nothing if there are no items.
   void list(const std::vector<std::string>& items);
   void numbered(const std::vector<std::string>& items);
@@ -40,6 +42,9 @@ class Report {
   /// text is the caption or, if that is empty, the figure's title.
   void figure(const std::string& name, const plot::Figure& figure, const std::string& caption);
 
+  /// Links to other pages; on the HTML page only.
+  void links(const std::vector<plot::PageLink>& links) { page_.links(links); }
+
   const fs::path& folder() const { return config_.folder; }
   /// The PNG files of the figures.
   const std::vector<fs::path>& figure_files() const { return figure_files_; }
@@ -49,6 +54,7 @@ class Report {
   fs::path save(const std::string& file) const;
 
  private:
+  void plain_text(const std::string& text);
   void items(const std::vector<std::string>& items, bool numbered);
   void print(const std::string& block);
 

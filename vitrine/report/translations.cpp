@@ -52,8 +52,8 @@ Translations::Translations(const TextSet& texts, const std::string& language)
     : file_(fmt::format("{}/{}.yaml", texts.folder, language)), language_(language) {
   const auto file = std::find_if(texts.files.begin(), texts.files.end(),
                                  [&](const auto& f) { return f.language == language; });
-  check(file != texts.files.end(), "language '{}' is not known{} (known: {})", language,
-        did_you_mean(language, texts.languages()), fmt::join(texts.languages(), ", "));
+  check_usage(file != texts.files.end(), "language '{}' is not known{} (known: {})", language,
+              did_you_mean(language, texts.languages()), fmt::join(texts.languages(), ", "));
   collect_texts(YAML::Load(std::string(file->yaml)), "", texts_);
 }
 

@@ -26,8 +26,8 @@ bool StudyOptions::names(const std::string& part) const { return contains(parts,
 void check_parts(const StudyOptions& options, const std::string& study,
                  const std::vector<std::string>& known) {
   for (const auto& part : options.parts)
-    check(contains(known, part), "study {}: part '{}' is not known{} (known: {})", study, part,
-          did_you_mean(part, known), fmt::join(known, ", "));
+    check_usage(contains(known, part), "study {}: part '{}' is not known{} (known: {})", study,
+                part, did_you_mean(part, known), fmt::join(known, ", "));
 }
 
 SweepConfig part_config(const StudyOptions& options, const fs::path& file) {

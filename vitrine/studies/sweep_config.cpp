@@ -219,7 +219,8 @@ SweepConfig parse_sweep(const std::string& text, const std::string& origin) {
 }
 
 SweepConfig read_sweep(const fs::path& file) {
-  auto config = parse_sweep(read_file(file), file.string());
+  const auto text = read_file(file);
+  auto config = as_usage([&] { return parse_sweep(text, file.string()); });
   config.recipe = (file.parent_path() / config.recipe).lexically_normal();
   check(fs::is_regular_file(config.recipe),
         "{}: there is no recipe {} (paths are relative to the sweep file)", file.string(),

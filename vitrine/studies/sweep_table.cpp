@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "vitrine/core/csv.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/studies/sweep_plan.h"
 
@@ -21,19 +22,6 @@ Row setting_keys(const SweepResult& result) {
     for (const auto& [key, value] : point.point.settings)
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   return keys;
-}
-
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of("\",\r\n") == std::string::npos) return cell;
-  std::string text = "\"";
-  for (const char c : cell) text += c == '"' ? "\"\"" : std::string(1, c);
-  return text + "\"";
-}
-
-std::string csv_line(const Row& row) {
-  Row cells;
-  for (const auto& cell : row) cells.push_back(quoted(cell));
-  return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
 /// Every metric that a run has on one of its splits, in order of appearance.

@@ -18,9 +18,9 @@ std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& da
   check(!recipe.train.recompute || !model->blocks_in_order().empty(),
         "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
   const auto& task = task_entry(data.task);
-  check(model->task() == data.task, "train: {} does not answer what data set '{}' asks; choose {}",
+  check(model->task() == data.task, "train: {} does not fit the task of data set '{}'; choose {}",
         recipe.model.name(), recipe.data.dataset.name(), task.models);
-  make_objective(data, recipe.train.label_smoothing);  // throws if it smooths what it cannot
+  make_objective(data, ObjectiveSettings(recipe.train));  // throws if the data do not allow it
   task.check_fit(*model, data);
   return model;
 }

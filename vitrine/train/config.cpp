@@ -8,10 +8,14 @@ void TrainConfig::visit(Fields& f) {
   f("epochs", epochs, "passes over the training data");
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
-  f("label_smoothing", label_smoothing, "share of the target spread over all classes");
-  f("clip", clip, "largest norm of the gradient; 0 = no clipping");
-  f("accumulate", accumulate, "batches whose gradients are added up for one step");
-  f("ema", ema, "decay of a moving average of the weights, used for evaluation; 0 = none");
+  f("label_smoothing", label_smoothing, "fraction of the target spread over all classes");
+  f("class_weights", class_weights,
+    Choices<ClassWeights>{{"none", ClassWeights::None}, {"balanced", ClassWeights::Balanced}},
+    "balanced = classes count in the loss by the inverse of their frequency");
+  f("clip", clip, "gradient norm for clipping; 0 = no clipping");
+  f("accumulate", accumulate, "gradient accumulation steps");
+  f("ema", ema,
+    "decay of an exponential moving average of the weights, used for evaluation; 0 = none");
   f("recompute", recompute, "gradient checkpointing: less memory, about a third more time");
   f("precision", precision,
     Choices<Precision>{{"fp32", Precision::Float32}, {"bf16", Precision::BFloat16}},
@@ -28,8 +32,11 @@ void TrainConfig::visit(Fields& f) {
 }
 
 void TrainConfig::validate() const {
-  check(epochs > 0, "train: epochs {} must be positive", epochs);
-  check(accumulate > 0, "train: accumulate {} must be at least 1", accumulate);
+  // Beyond that the number of examples of a run would not fit 64 bits.
+  constexpr int64_t kMax = 1'000'000'000;
+  check(epochs >= 1 && epochs <= kMax, "train: epochs {} is not between 1 and {}", epochs, kMax);
+  check(accumulate >= 1 && accumulate <= kMax, "train: accumulate {} is not between 1 and {}",
+        accumulate, kMax);
   check_fraction("train", "label_smoothing", label_smoothing);
   check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
@@ -49,12 +56,13 @@ void Recipe::visit(Fields& f) {
   f("seed", seed, "decides all randomness");
   f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
-  f.group("train", train, "how it learns");
+  f.group("train", train, "training settings");
 }
 
 void Recipe::validate() const {
   check(!name.empty() && name.find('/') == std::string::npos,
         "recipe: name '{}' must be a plain word", name);
+  model->validate();
   data.validate();
   train.validate();
 }
@@ -64,7 +72,7 @@ Recipe read_recipe(const std::string& path, const std::vector<std::string>& over
   for (const auto& assignment : overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
-  recipe.validate();
+  as_usage([&] { recipe.validate(); });
   return recipe;
 }
 

@@ -12,6 +12,8 @@
 namespace vitrine {
 
 enum class Precision { Float32, BFloat16 };
+/// How much each class counts in the loss of a classifier.
+enum class ClassWeights { None, Balanced };
 
 /// How a run learns.
 struct TrainConfig {
@@ -19,6 +21,7 @@ struct TrainConfig {
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   double label_smoothing = 0;
+  ClassWeights class_weights = ClassWeights::None;
   double clip = 0;
   int64_t accumulate = 1;
   double ema = 0;
@@ -50,7 +53,8 @@ struct Recipe {
   void validate() const;
 };
 
-/// Reads a recipe file with overrides; errors name file, line and the nearest known key.
+/// Reads a recipe file with overrides. What it refuses is a `UsageError` (file, line and the key
+/// that may be meant), unless the file cannot be read.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides);
 
 }  // namespace vitrine

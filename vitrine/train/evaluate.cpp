@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/loader.h"
 #include "vitrine/models/model.h"
@@ -15,6 +17,10 @@ void MetricAccumulator::add(double mean_loss, const Metrics& sums, int64_t targe
   target_count_ += targets;
   if (sums_.empty())
     for (const auto& [name, value] : sums) sums_.emplace_back(name, 0);
+  check(sums.size() == sums_.size(),
+        "metrics: {} of them were stored and {} are measured now; train with the version of the "
+        "program that began this run",
+        sums_.size(), sums.size());
   for (size_t i = 0; i < sums.size(); ++i) sums_[i].second += sums[i].second;
 }
 
@@ -58,21 +64,29 @@ Evaluation evaluate(Model& model, const BatchSource& source, const Objective& ob
   model.eval();
   MetricAccumulator sums;
   const bool time_limited = options.max_seconds > 0;
-  Loader loader(source,
-                {.batch = options.batch, .shuffle = time_limited, .workers = options.workers});
-  Progress progress(options.label, source.size(), "examples");
+  const auto total =
+      options.max_examples > 0 ? std::min(options.max_examples, source.size()) : source.size();
+  Loader loader(source, {.batch = options.batch,
+                         .shuffle = time_limited || total < source.size(),
+                         .workers = options.workers});
+  Progress progress(options.label, total, "examples");
   int64_t examples = 0;
-  while (auto batch = loader.next()) {
-    const Batch there{batch->inputs.to(options.device), batch->targets.to(options.device)};
+  bool stopped = false;
+  while (examples < total && !stopped) {
+    const auto batch = loader.next();
+    const auto size = std::min(batch->size(), total - examples);
+    const Batch there{batch->inputs.narrow(0, 0, size).to(options.device),
+                      batch->targets.narrow(0, 0, size).to(options.device)};
     const auto [loss, output] = objective.eval_loss(model, there);
     sums.add(loss.item<double>(), objective.batch_metrics(output, there.targets),
              objective.target_count(there.targets));
-    if (options.report != nullptr) options.report->add(output, there.targets);
-    progress.update(examples += batch->size());
+    for (auto* report : options.reports) report->add(output, there.targets);
+    progress.update(examples += size);
     if (time_limited && progress.seconds() >= options.max_seconds) break;
+    stopped = options.stop_on_interrupt && interrupted();
   }
   model.train(was_training);
-  return {sums.loss(), sums.metrics(objective), examples};
+  return {sums.loss(), sums.metrics(objective), examples, stopped && examples < total};
 }
 
 }  // namespace vitrine

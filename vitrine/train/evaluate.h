@@ -39,7 +39,10 @@ struct EvaluateOptions {
   /// Stops after about this time; the examples come in random order then, so that the metrics of
   /// some are an estimate for all. 0 = all of them.
   double max_seconds = 0;
-  Report* report = nullptr;  // takes note of every batch
+  /// Stops after this many examples, in random order as well. 0 = all of them.
+  int64_t max_examples = 0;
+  bool stop_on_interrupt = false;  // Ctrl-C ends it early; see `catch_interrupts`
+  std::vector<Report*> reports{};  // each takes note of every batch, in order
 };
 
 /// What a model came to on a split.
@@ -47,6 +50,7 @@ struct Evaluation {
   double loss = 0;
   Metrics metrics{};     // the loss among them
   int64_t examples = 0;  // that were evaluated
+  bool interrupted = false;
 };
 
 /// Runs the model over the examples, without augmentation and without gradients.

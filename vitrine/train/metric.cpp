@@ -35,6 +35,12 @@ double value_of(const Metrics& values, const std::string& name) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+bool better_evaluation(const Metrics& values, const Metrics& best, const Metric& selection) {
+  const double now = value_of(values, selection.name), before = value_of(best, selection.name);
+  if (best.empty() || selection.better(now, before)) return true;
+  return now == before && value_of(values, kLossName) < value_of(best, kLossName);
+}
+
 std::string metrics_text(const Metrics& values, const std::vector<Metric>& metrics,
                          const Metric& first) {
   const double selected = value_of(values, first.name);

@@ -34,6 +34,10 @@ inline constexpr auto kLossName = "loss";
 /// The value called `name`; NaN if there is none.
 double value_of(const Metrics& values, const std::string& name);
 
+/// Whether an evaluation is better than the best one so far (empty: there is none): by the
+/// selection metric, then by the loss.
+bool better_evaluation(const Metrics& values, const Metrics& best, const Metric& selection);
+
 /// "accuracy 98.25 % (loss 0.0631)": the metric `first`, then those of `metrics` whose value is
 /// another.
 std::string metrics_text(const Metrics& values, const std::vector<Metric>& metrics,

@@ -22,7 +22,7 @@ struct MetricsLine {
 /// Appends lines to metrics.jsonl; a kill leaves at most the last line incomplete.
 class MetricsFile {
  public:
-  /// Keeps the first `keep_bytes` of an existing file (-1: all) and goes on behind them.
+  /// Keeps the first `keep_bytes` of an existing file (-1: all) and appends to them.
   MetricsFile(fs::path path, int64_t keep_bytes);
   void add(const MetricsLine& line);
   int64_t bytes() const;

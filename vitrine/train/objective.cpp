@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
 
 namespace vitrine {
@@ -26,15 +27,20 @@ Metric loss_metric() { return {.name = kLossName}; }
 Metric accuracy_metric() { return {.name = "accuracy", .unit = "%", .higher_is_better = true}; }
 
 torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
-                            double smoothing) {
+                            double smoothing, const torch::Tensor& class_weights) {
   namespace F = torch::nn::functional;
-  const auto options =
-      F::CrossEntropyFuncOptions().ignore_index(kIgnoreIndex).label_smoothing(smoothing);
+  const auto options = F::CrossEntropyFuncOptions()
+                           .weight(class_weights)
+                           .ignore_index(kIgnoreIndex)
+                           .label_smoothing(smoothing);
   return F::cross_entropy(logits.to(torch::kFloat), targets, options);
 }
 
-std::unique_ptr<Objective> make_objective(const Splits& data, double label_smoothing) {
-  return task_entry(data.task).objective(data, label_smoothing);
+std::unique_ptr<Objective> make_objective(const Splits& data, const ObjectiveSettings& settings) {
+  const auto& entry = task_entry(data.task);
+  check(settings.class_weights == ClassWeights::None || entry.has_classes,
+        "train: these data have no classes to weight; set train.class_weights=none");
+  return entry.objective(data, settings);
 }
 
 torch::Tensor random_targets(Task task, const torch::Tensor& output) {

@@ -9,6 +9,7 @@
 
 #include "vitrine/core/files.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/train/config.h"
 #include "vitrine/train/metric.h"
 
 namespace vitrine {
@@ -70,7 +71,7 @@ class OutputObjective : public Objective {
   LossAndOutput eval_loss(Model& model, const Batch& batch) const final;
 
  protected:
-  /// The mean over the batch; `smoothing` is the share of a label spread over all choices.
+  /// The mean over the batch; `smoothing` is the fraction of a label spread over all choices.
   virtual torch::Tensor output_loss(const torch::Tensor& output, const torch::Tensor& targets,
                                     double smoothing) const = 0;
 
@@ -84,28 +85,41 @@ class OutputObjective : public Objective {
 Metric loss_metric();
 Metric accuracy_metric();
 
-/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) shares, without those that are
-/// kIgnoreIndex.
+/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) probabilities, without those that are
+/// kIgnoreIndex; `class_weights` (N), or undefined, as in torch's CrossEntropyLoss.
 torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
-                            double smoothing);
+                            double smoothing, const torch::Tensor& class_weights = {});
+
+/// What a recipe can set of an objective.
+struct ObjectiveSettings {
+  double label_smoothing = 0;
+  ClassWeights class_weights = ClassWeights::None;
+
+  ObjectiveSettings(double smoothing, ClassWeights weights = ClassWeights::None)
+      : label_smoothing(smoothing), class_weights(weights) {}
+  explicit ObjectiveSettings(const TrainConfig& config)
+      : ObjectiveSettings(config.label_smoothing, config.class_weights) {}
+};
 
 /// What training needs to know of a task. One file per task, in objectives/.
 struct TaskEntry {
   Task task;
   std::string models;  // which models do it, for those who chose another
   /// Throws if labels cannot be smoothed.
-  std::unique_ptr<Objective> (*objective)(const Splits& data, double label_smoothing);
+  std::unique_ptr<Objective> (*objective)(const Splits& data, const ObjectiveSettings& settings);
   /// Throws if the model does the task but does not fit the data.
   void (*check_fit)(Model& model, const Splits& data);
   /// Targets for a batch of outputs, for benchmarks.
   torch::Tensor (*random_targets)(const torch::Tensor& output);
+  bool has_classes = false;  // each example has one class, so `class_weights` can be set
 };
 
 /// The entry of a task; a new one is a line in objectives/tasks.cpp.
 const TaskEntry& task_entry(Task task);
 
-/// The objective of the data's task; throws if labels cannot be smoothed there.
-std::unique_ptr<Objective> make_objective(const Splits& data, double label_smoothing);
+/// The objective of the data's task; throws if its labels cannot be smoothed or its classes not be
+/// weighted.
+std::unique_ptr<Objective> make_objective(const Splits& data, const ObjectiveSettings& settings);
 
 /// Random targets for a batch of `output`, for benchmarks.
 torch::Tensor random_targets(Task task, const torch::Tensor& output);

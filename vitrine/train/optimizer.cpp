@@ -10,10 +10,11 @@
 namespace vitrine {
 
 const Choices<OptimizerRule*>& optimizer_rules() {
-  static const Choices<OptimizerRule*> rules = {{"sgd", optimizers::sgd},
-                                                {"adam", optimizers::adam},
-                                                {"adamw", optimizers::adamw},
-                                                {"muon", optimizers::muon}};
+  static const Choices<OptimizerRule*> rules = {
+#define RULE(name) {#name, optimizers::name},
+#include "vitrine/train/optimizers/rules.def"
+#undef RULE
+  };
   return rules;
 }
 
@@ -22,7 +23,7 @@ void OptimizerConfig::visit(Fields& f) {
     "the update rule; muon: orthogonal steps for the matrices of blocks, adamw for the rest");
   f("lr", lr, "peak learning rate");
   f("weight_decay", weight_decay,
-    "decay of weights; norms, biases, positions and tokens have none");
+    "weight decay; not applied to norms, biases, positions and tokens");
   f("momentum", momentum, "sgd, muon: momentum");
   f("matrix_lr", matrix_lr, "muon: peak learning rate of the matrices of blocks");
   f("beta1", beta1, "all but sgd: decay of the first moment");

@@ -1,6 +1,7 @@
 #include "vitrine/train/report.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
@@ -119,6 +120,35 @@ std::string classification_report_json(const ConfusionMatrix& matrix) {
                                        {"confusion_matrix", rows}};
   // A class is named by a folder, whose bytes need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+plot::HeatMap confusion_map(const ConfusionMatrix& matrix, const std::string& split) {
+  constexpr int64_t kMaxAnnotated = 30;
+  const auto n = matrix.size();
+  plot::HeatMap map{
+      .title =
+          fmt::format("{}: {:.2f} % of {} right", split, 100 * matrix.accuracy(), matrix.total()),
+      .values = {n, n, {}},
+      .row_names = matrix.classes,
+      .column_names = matrix.classes,
+      .x_label = "predicted class",
+      .y_label = "true class",
+      .colors = plot::ColorMap::Blues,
+      .low = 0,
+      .high = 1,
+      .annotate = n <= kMaxAnnotated,
+      .color_label = n <= kMaxAnnotated ? "fraction of the true class (numbers: examples)"
+                                        : "fraction of the true class"};
+  for (int64_t truth = 0; truth < n; ++truth) {
+    const auto support = static_cast<double>(class_scores(matrix, truth).support);
+    for (int64_t predicted = 0; predicted < n; ++predicted) {
+      const auto count = matrix.at(truth, predicted);
+      map.values.values.push_back(support > 0 ? static_cast<double>(count) / support
+                                              : std::numeric_limits<double>::quiet_NaN());
+      map.cell_text.push_back(support > 0 ? std::to_string(count) : "");
+    }
+  }
+  return map;
 }
 
 }  // namespace vitrine

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/plot/figure.h"
+
 namespace vitrine {
 
 /// How often each true class (row) was taken for each class (column).
@@ -18,11 +20,11 @@ struct ConfusionMatrix {
   /// Number of classes.
   int64_t size() const { return static_cast<int64_t>(classes.size()); }
   int64_t total() const;
-  /// The share of right answers; 0 without any answer.
+  /// The fraction of right predictions; 0 without any.
   double accuracy() const;
 };
 
-/// How well one class, or the average class, is told from the others. What has nothing to divide by
+/// How well one class, or the average class, is predicted. What has nothing to divide by
 /// (a class never predicted, say) is 0.
 struct ClassScores {
   double precision = 0, recall = 0, f1 = 0;
@@ -39,5 +41,10 @@ ClassScores weighted_average(const ConfusionMatrix& matrix);
 std::string classification_report(const ConfusionMatrix& matrix);
 /// The scores and the matrix as JSON, with all digits.
 std::string classification_report_json(const ConfusionMatrix& matrix);
+
+/// The matrix in colours: of each true class (row) the fraction taken for each class, so that rare
+/// classes count as much as frequent ones; a class without examples is grey. Up to 30 classes have
+/// their counts in the cells. `split` names the examples in the title.
+plot::HeatMap confusion_map(const ConfusionMatrix& matrix, const std::string& split);
 
 }  // namespace vitrine

@@ -12,6 +12,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/hparams.h"
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
@@ -45,7 +46,7 @@ class Run {
         options_(options),
         folder_(folder),
         data_(data),
-        objective_(make_objective(data, recipe.train.label_smoothing)) {}
+        objective_(make_objective(data, ObjectiveSettings(recipe.train))) {}
 
   RunOutcome run(std::shared_ptr<Model> model, bool resume, int64_t threads) {
     say((resume ? "resume " : "run folder ") + folder_.path().string());
@@ -59,7 +60,9 @@ class Run {
                .show_progress = options_.show_progress,
                .on_start =
                    [&] {
-                     if (options_.write_reports) records_.emplace(folder_, objective_->metrics());
+                     if (options_.write_reports)
+                       records_.emplace(folder_, objective_->metrics(),
+                                        objective_->selection_metric(), hparams_of(recipe_));
                    },
                .on_metrics = [&](const MetricsLine& line) { record(line); },
                .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
@@ -67,7 +70,10 @@ class Run {
     if (outcome.stop_reason == StopReason::Interrupted) return outcome;
     say(fmt::format("{} after {} epochs, {} steps, {}", stop_reason_text(outcome.stop_reason),
                     outcome.epochs, outcome.steps, duration_text(outcome.seconds)));
-    test_best(outcome);
+    if (!test_best(outcome)) {
+      outcome.stop_reason = StopReason::Interrupted;
+      return outcome;
+    }
     outcome.checkpoint_bytes = static_cast<int64_t>(fs::file_size(folder_.best()));
     write_run_outcome(folder_.result(), outcome);
     return outcome;
@@ -93,21 +99,26 @@ class Run {
     if (options_.on_metrics) options_.on_metrics(line);
   }
 
-  /// Evaluates the best checkpoint on the test split and leaves the report in the run folder.
-  void test_best(RunOutcome& outcome) {
+  /// Evaluates the best checkpoint on the test split and leaves the report in the run folder; false
+  /// if the user interrupted that.
+  bool test_best(RunOutcome& outcome) {
     const auto [model, info] = load_checkpoint(folder_.best());
     const auto device = open_device(options_.device);
     model->to(device);
     const auto report = options_.write_reports ? objective_->make_report() : nullptr;
     const bool over_budget = outcome.stop_reason == StopReason::OverBudget;
-    const auto [loss, metrics, examples] =
+    std::vector<Report*> reports;
+    if (report) reports.push_back(report.get());
+    const auto [loss, metrics, examples, interrupted] =
         evaluate(*model, *data_.test, *objective_,
                  {.batch = recipe_.data.batch,
                   .workers = recipe_.data.workers,
                   .device = device,
                   .label = "test",
                   .max_seconds = over_budget ? evaluation_budget(recipe_.train) : 0,
-                  .report = report.get()});
+                  .stop_on_interrupt = true,
+                  .reports = reports});
+    if (interrupted) return false;
     outcome.test = metrics;
     const MetricsLine line{"test", info.epoch, info.step, static_cast<double>(std::time(nullptr)),
                            metrics};
@@ -120,6 +131,7 @@ class Run {
                         : ""));
     if (report) guarded([&] { report->save(folder_.path()); });
     record(line);
+    return true;
   }
 
   const Recipe& recipe_;

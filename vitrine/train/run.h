@@ -39,7 +39,7 @@ struct RunOptions {
 /// have proved to fit. A run that is interrupted has no test metrics and can be resumed.
 RunOutcome run_recipe(const Recipe& recipe, const RunOptions& options);
 
-/// Goes on with the run in this folder, by its own recipe, and ends it likewise.
+/// Resumes the run in this folder, by its own recipe, and ends it likewise.
 RunOutcome resume_run(const fs::path& folder, const RunOptions& options);
 
 }  // namespace vitrine

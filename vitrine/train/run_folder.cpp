@@ -24,7 +24,7 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
 RunFolder RunFolder::create_at(const fs::path& path) {
   RunFolder folder(path);
   check(!fs::exists(folder.recipe()),
-        "run: {} holds a run already; go on with --resume, or remove it", path.string());
+        "run: {} holds a run already; resume it with --resume, or remove it", path.string());
   make_folder(path / "checkpoints");
   return folder;
 }

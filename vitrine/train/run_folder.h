@@ -22,7 +22,7 @@ class RunFolder {
   fs::path result() const { return path_ / "result.json"; }
   fs::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
   fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
-  /// What a resume needs: weights, moments, averages and the place in the run, in one file.
+  /// What a resume needs: weights, moments, averages and the position in the run, in one file.
   fs::path resume() const { return path_ / "checkpoints" / "resume.safetensors"; }
 
   /// Removes files that a killed process left half-written.

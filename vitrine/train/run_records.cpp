@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "vitrine/core/error.h"
 #include "vitrine/plot/figure.h"
@@ -11,12 +12,19 @@ namespace {
 
 constexpr auto kBetweenCurves = std::chrono::seconds(10);  // a drawing takes a fifth of a second
 constexpr size_t kMaxMarkers = 40;                         // longer curves are lines without dots
+constexpr int64_t kBestColor = 6;                          // black, over both curves
 
-/// An old event file would show the steps after the resume point twice.
-const RunFolder& without_old_events(const RunFolder& folder) {
-  for (const auto& entry : fs::directory_iterator(folder.path()))
-    if (entry.path().filename().string().starts_with("events.out.tfevents"))
-      fs::remove(entry.path());
+const std::string kTrain = "train", kValidation = "validation", kTest = "test";
+
+/// The folder for event files. Old ones would show the steps after the resume point twice.
+fs::path without_old_events(const RunFolder& run) {
+  const auto folder = run.path() / "tensorboard";
+  for (const auto& inside : {folder, folder / kTrain, folder / kValidation, folder / kTest}) {
+    if (!fs::exists(inside)) continue;
+    for (const auto& entry : fs::directory_iterator(inside))
+      if (entry.path().filename().string().starts_with("events.out.tfevents"))
+        fs::remove(entry.path());
+  }
   return folder;
 }
 
@@ -33,15 +41,47 @@ plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string&
   return series;
 }
 
-plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
+/// The values of a line that begin with "validation_", without that.
+Metrics validation_of(const MetricsLine& line) {
+  static constexpr std::string_view kPrefix = "validation_";
+  Metrics values;
+  for (const auto& [name, value] : line.values)
+    if (name.starts_with(kPrefix)) values.emplace_back(name.substr(kPrefix.size()), value);
+  return values;
+}
+
+/// The line of the epoch whose checkpoint is the best; null before the first evaluation.
+const MetricsLine* best_epoch(const std::vector<MetricsLine>& lines, const Metric& selection) {
+  const MetricsLine* best = nullptr;
+  Metrics best_values;
+  for (const auto& line : lines) {
+    const auto values = validation_of(line);
+    if (line.kind != "epoch" || values.empty()) continue;
+    if (!better_evaluation(values, best_values, selection)) continue;
+    best = &line;
+    best_values = values;
+  }
+  return best;
+}
+
+plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric,
+                     const MetricsLine* best) {
   plot::Chart chart{.title = metric.name,
                     .x = {.label = "epoch"},
                     .y = {.label = metric.label(), .log = metric.log_scale}};
   for (const auto& [split, stroke] :
-       {std::pair("train", plot::Stroke::Solid), std::pair("validation", plot::Stroke::Dashed)}) {
+       {std::pair(kTrain, plot::Stroke::Solid), std::pair(kValidation, plot::Stroke::Dashed)}) {
     auto series = series_of(lines, split, metric, stroke);
     if (!series.x.empty()) chart.series.push_back(std::move(series));
   }
+  const double y = best == nullptr ? std::nan("") : best->value("validation_" + metric.name);
+  if (std::isfinite(y))
+    chart.series.push_back({.name = fmt::format("best: epoch {}", best->epoch),
+                            .x = {static_cast<double>(best->epoch)},
+                            .y = {metric.in_unit(y)},
+                            .mark = plot::Mark::Points,
+                            .rings = true,
+                            .color = kBestColor});
   return chart;
 }
 
@@ -52,10 +92,17 @@ bool same_curves(const plot::Chart& one, const plot::Chart& other) {
 
 }  // namespace
 
-RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics)
-    : folder_(folder), metrics_(std::move(metrics)), events_(without_old_events(folder).path()) {
-  if (!fs::exists(folder_.metrics())) return;
-  for (const auto& line : read_metrics(folder_.metrics())) write_events(line);
+RunRecords::RunRecords(const RunFolder& folder, std::vector<Metric> metrics, Metric selection,
+                       const HParams& hparams)
+    : folder_(folder),
+      metrics_(std::move(metrics)),
+      selection_(std::move(selection)),
+      session_(without_old_events(folder)) {
+  const auto lines =
+      fs::exists(folder_.metrics()) ? read_metrics(folder_.metrics()) : std::vector<MetricsLine>();
+  session_.start_session(
+      hparams, lines.empty() ? static_cast<double>(std::time(nullptr)) : lines.front().time);
+  for (const auto& line : lines) write_events(line);
 }
 
 void RunRecords::add(const MetricsLine& line) {
@@ -63,28 +110,55 @@ void RunRecords::add(const MetricsLine& line) {
   const auto now = std::chrono::steady_clock::now();
   const bool due = line.kind == "epoch" && now - drawn_ >= kBetweenCurves;
   if (!due && line.kind != "test") return;
-  write_curves(folder_, metrics_);
+  curves_figure(folder_.path().filename().string(), read_metrics(folder_.metrics()), metrics_,
+                selection_)
+      .save(folder_.path() / "curves");
   drawn_ = std::chrono::steady_clock::now();
 }
 
-void RunRecords::write_events(const MetricsLine& line) {
-  for (const auto& [name, value] : line.values)
-    events_.scalar(line.kind + "/" + name, line.step, value, line.time);
-  if (line.kind == "test") events_.flush();
+EventWriter& RunRecords::events_of(const std::string& split) {
+  return splits_.try_emplace(split, session_.path().parent_path() / split).first->second;
 }
 
-void write_curves(const RunFolder& folder, const std::vector<Metric>& metrics) {
-  const auto lines = read_metrics(folder.metrics());
+/// "train_loss" and "validation_loss" of an epoch and "loss" of the test have the tag "loss"; what
+/// concerns training alone, and the loss of single batches, has its line's kind before its name.
+void RunRecords::write_events(const MetricsLine& line) {
+  const auto add = [&](const std::string& split, const std::string& tag, double value) {
+    events_of(split).scalar(tag, line.step, value, line.time);
+  };
+  for (const auto& [name, value] : line.values) {
+    if (line.kind == kTest)
+      add(kTest, name, value);
+    else if (line.kind == "epoch" && name.starts_with(kTrain + "_"))
+      add(kTrain, name.substr(kTrain.size() + 1), value);
+    else if (line.kind == "epoch" && name.starts_with(kValidation + "_"))
+      add(kValidation, name.substr(kValidation.size() + 1), value);
+    else
+      add(kTrain, line.kind + "/" + name, value);
+  }
+  if (line.kind != kTest) return;
+  session_.end_session(line.time);
+  session_.flush();
+  for (auto& [split, events] : splits_) events.flush();
+}
+
+plot::Figure curves_figure(const std::string& title, const std::vector<MetricsLine>& lines,
+                           const std::vector<Metric>& metrics, const Metric& selection) {
+  const auto* best = best_epoch(lines, selection);
   std::vector<plot::Chart> charts;
   for (const auto& metric : metrics) {
-    auto chart = chart_of(lines, metric);
+    auto chart = chart_of(lines, metric, best);
     if (chart.series.empty()) continue;
     if (!charts.empty() && same_curves(charts.back(), chart)) charts.pop_back();
     charts.push_back(std::move(chart));
   }
-  plot::Figure figure{.title = folder.path().filename().string(), .columns = 2};
+  plot::Figure figure{.title = title, .columns = 2};
   for (auto& chart : charts) figure.panels.emplace_back(std::move(chart));
-  figure.save(folder.path() / "curves");
+  if (best != nullptr)
+    figure.note =
+        fmt::format("Best checkpoint: epoch {}, validation {} {}.", best->epoch, selection.name,
+                    selection.text(best->value("validation_" + selection.name)));
+  return figure;
 }
 
 }  // namespace vitrine

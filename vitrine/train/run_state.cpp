@@ -36,7 +36,7 @@ std::string to_text(const RunPosition& p) {
 }
 
 RunPosition position_of(const std::map<std::string, std::string>& metadata, const fs::path& path) {
-  const auto found = metadata.find("position");
+  const auto found = metadata.find(kResumePosition);
   check(found != metadata.end(), "resume: {} is not a resume state", path.string());
   try {
     const auto j = nlohmann::ordered_json::parse(found->second);
@@ -57,9 +57,10 @@ RunPosition position_of(const std::map<std::string, std::string>& metadata, cons
 }
 
 void check_exists(const RunFolder& folder) {
-  check(fs::exists(folder.resume()),
-        "resume: {} does not exist; the run was stopped before its first checkpoint, start it anew",
-        folder.resume().string());
+  check(
+      fs::exists(folder.resume()),
+      "resume: {} does not exist; the run was stopped before its first checkpoint, start it again",
+      folder.resume().string());
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ void save_run_state(const RunFolder& folder, const Model& model, const Model* av
   append(file, kModel, named_weights(model));
   if (average != nullptr) append(file, kAverage, named_weights(*average));
   append(file, kOptimizer, optimizer.state());
-  file.metadata = {{"position", to_text(position)}};
+  file.metadata = {{kResumePosition, to_text(position)}};
   save_safetensors(folder.resume(), file);
 }
 

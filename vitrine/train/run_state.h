@@ -8,7 +8,7 @@
 
 namespace vitrine {
 
-/// The place in a run, between two optimizer steps.
+/// The position in a run, between two optimizer steps.
 struct RunPosition {
   int64_t epoch = 0;       // epochs done
   int64_t batch = 0;       // batches done in the epoch under way

@@ -22,13 +22,15 @@ void ScheduleConfig::visit(Fields& f) {
                           {"step", ScheduleKind::Step},
                           {"cosine", ScheduleKind::Cosine},
                           {"one_cycle", ScheduleKind::OneCycle}},
-    "how the learning rate changes");
-  f("warmup_epochs", warmup_epochs, "linear rise from 0 before the schedule (not for one_cycle)");
-  f("final_lr_ratio", final_lr_ratio, "cosine and one_cycle end at this share of the peak");
+    "learning-rate schedule");
+  f("warmup_epochs", warmup_epochs,
+    "linear warm-up from 0 before the schedule (not for one_cycle)");
+  f("final_lr_ratio", final_lr_ratio,
+    "cosine, one_cycle: final learning rate / peak learning rate");
   f("step_epochs", step_epochs, "step: epochs between two drops");
   f("step_factor", step_factor, "step: factor of each drop");
-  f("rise", rise, "one_cycle: share of the run spent rising");
-  f("start_lr_ratio", start_lr_ratio, "one_cycle: share of the peak at the start");
+  f("rise", rise, "one_cycle: fraction of the run in which the learning rate rises");
+  f("start_lr_ratio", start_lr_ratio, "one_cycle: initial learning rate / peak learning rate");
 }
 
 void ScheduleConfig::validate() const {

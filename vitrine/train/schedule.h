@@ -12,11 +12,11 @@ enum class ScheduleKind { Constant, Step, Cosine, OneCycle };
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::Cosine;
   double warmup_epochs = 0;
-  double final_lr_ratio = 0;  // cosine and one_cycle end at this share of the peak
+  double final_lr_ratio = 0;  // cosine, one_cycle: final / peak learning rate
   double step_epochs = 30;
   double step_factor = 0.1;
-  double rise = 0.3;             // one_cycle: share of the run spent rising
-  double start_lr_ratio = 0.04;  // one_cycle starts at this share of the peak
+  double rise = 0.3;             // one_cycle: fraction of the run spent rising
+  double start_lr_ratio = 0.04;  // one_cycle: initial / peak learning rate
 
   void visit(Fields& f);
   void validate() const;

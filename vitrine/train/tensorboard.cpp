@@ -28,6 +28,19 @@ std::string_view bytes_of(const Number& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
+/// An event for the HParams page.
+std::string hparams_event(const char* tag, const tensorboard::HParamsPluginData& data,
+                          double wall_time) {
+  tensorboard::Event event;
+  event.set_wall_time(wall_time);
+  auto* value = event.mutable_summary()->add_value();
+  value->set_tag(tag);
+  auto* plugin = value->mutable_metadata()->mutable_plugin_data();
+  plugin->set_plugin_name("hparams");
+  plugin->set_content(data.SerializeAsString());
+  return event.SerializeAsString();
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
@@ -64,8 +77,29 @@ void EventWriter::scalar(std::string_view tag, int64_t step, double value, doubl
   write_record(event.SerializeAsString());
 }
 
+void EventWriter::start_session(const HParams& hparams, double wall_time) {
+  tensorboard::HParamsPluginData data;
+  auto* session = data.mutable_session_start_info();
+  session->set_start_time_secs(wall_time);
+  for (const auto& [name, setting] : hparams) {
+    auto& value = (*session->mutable_hparams())[name];
+    if (const auto* truth = std::get_if<bool>(&setting)) value.set_bool_value(*truth);
+    if (const auto* number = std::get_if<double>(&setting)) value.set_number_value(*number);
+    if (const auto* text = std::get_if<std::string>(&setting)) value.set_string_value(*text);
+  }
+  write_record(hparams_event("_hparams_/session_start_info", data, wall_time));
+}
+
+void EventWriter::end_session(double wall_time) {
+  tensorboard::HParamsPluginData data;
+  data.mutable_session_end_info()->set_status(tensorboard::STATUS_SUCCESS);
+  data.mutable_session_end_info()->set_end_time_secs(wall_time);
+  write_record(hparams_event("_hparams_/session_end_info", data, wall_time));
+}
+
 void EventWriter::flush() {
-  check(::fdatasync(fd_) == 0, "tensorboard: {}: {}", path_.string(), std::strerror(errno));
+  const bool synced = ::fdatasync(fd_) == 0;
+  check(synced, "tensorboard: {}: {}", path_.string(), std::strerror(errno));
 }
 
 void EventWriter::write_record(std::string_view content) {

@@ -81,6 +81,9 @@ class Training {
       request.folder.remove_leftovers();
       position_ = load_run_state(request.folder, *model_, average_ ? &average_->model() : nullptr,
                                  optimizer_);
+      check(position_.finished || position_.epoch < config_.epochs,
+            "resume: {} has trained {} epochs, its recipe now says train.epochs {}; set it to more",
+            request.folder.path().string(), position_.epoch, config_.epochs);
       metrics_.emplace(request.folder.metrics(), position_.metrics_bytes);
     } else {
       metrics_.emplace(request.folder.metrics(), /*keep_bytes=*/0);
@@ -116,7 +119,8 @@ class Training {
     return model_->parameter_info();
   }
 
-  /// False if the user interrupted it; the resume state is saved then.
+  /// False if the user interrupted it; the resume state is saved then. An epoch that is interrupted
+  /// while it is evaluated is resumed behind its last batch.
   bool run_epoch() {
     model_->train();
     const double began = now(), seconds_before = position_.seconds;
@@ -128,7 +132,7 @@ class Training {
                                  .first_step = position_.batch,
                                  .workers = recipe_.data.workers});
     const auto waited_share = [&] { return loader.seconds_waited() / (now() - began); };
-    while (position_.batch < batches_) {
+    while (position_.batch < batches_ && !over_budget()) {
       examples += run_step(loader);
       position_.seconds = seconds_before + (now() - began);
       show_progress();
@@ -137,12 +141,10 @@ class Training {
       const bool stop = interrupted();
       const bool due =
           config_.checkpoint_steps > 0 && position_.step % config_.checkpoint_steps == 0;
-      if ((stop || due) && position_.batch < batches_) save_state();
-      if (stop && position_.batch < batches_) return false;
-      if (over_budget()) break;
+      if (stop || (due && position_.batch < batches_)) save_state();
+      if (stop) return false;
     }
-    finish_epoch(static_cast<double>(examples) / (now() - began), waited_share());
-    return !interrupted() || position_.finished;
+    return finish_epoch(static_cast<double>(examples) / (now() - began), waited_share());
   }
 
   /// One optimizer step over up to `accumulate` batches; returns the examples seen.
@@ -165,16 +167,15 @@ class Training {
     check_finite(gradient_norm_, "the gradient's norm");
     const double scale =
         config_.clip > 0 && gradient_norm_ > config_.clip ? config_.clip / gradient_norm_ : 1;
-    rate_ = learning_rate();
-    optimizer_.step(rate_, scale);
+    optimizer_.step(learning_rate(position_.step), scale);
     optimizer_.zero_gradients();
     ++position_.step;
     if (average_) average_->update(*model_, position_.step);
     return examples;
   }
 
-  /// `share`: the batch's part of the optimizer step.
-  void learn_from(const Batch& batch, double share) {
+  /// `weight`: the batch's fraction of the optimizer step.
+  void learn_from(const Batch& batch, double weight) {
     const Batch there{batch.inputs.to(device_), batch.targets.to(device_)};
     LossAndOutput answer;
     {
@@ -183,7 +184,7 @@ class Training {
     }
     loss_ = answer.loss.item<double>();
     check_finite(loss_, "the loss");
-    (answer.loss * share).backward();
+    (answer.loss * weight).backward();
     const torch::NoGradGuard no_grad;
     position_.running.add(loss_, objective_.batch_metrics(answer.output, there.targets),
                           objective_.target_count(there.targets));
@@ -198,7 +199,7 @@ class Training {
         "causes: the learning rate is too high (try train.optimizer.lr={:g}{} or "
         "train.schedule.warmup_epochs=1), gradients explode (try train.clip=1), or the inputs hold "
         "NaN or are not normalised{}",
-        what, value, position_.step, position_.epoch + 1, learning_rate(),
+        what, value, position_.step, position_.epoch + 1, learning_rate(position_.step),
         fs::exists(folder.resume()) ? folder.resume().string() : "none yet",
         config_.optimizer.lr / 10,
         config_.optimizer.kind == optimizers::muon
@@ -207,13 +208,14 @@ class Training {
         config_.precision == Precision::BFloat16 ? "; bf16 may be too coarse (try fp32)" : "");
   }
 
-  double learning_rate() const {
-    return config_.optimizer.lr * schedule_factor(config_.schedule, position_.step,
+  double learning_rate(int64_t step) const {
+    return config_.optimizer.lr * schedule_factor(config_.schedule, step,
                                                   steps_per_epoch_ * config_.epochs,
                                                   steps_per_epoch_);
   }
 
-  void finish_epoch(double examples_per_second, double waited_share) {
+  /// Evaluates and notes the epoch; false if the user interrupted that.
+  bool finish_epoch(double examples_per_second, double waited_share) {
     MetricsLine line{"epoch", position_.epoch + 1, position_.step, unix_time()};
     EpochSummary summary{.epoch = position_.epoch + 1,
                          .epochs = config_.epochs,
@@ -221,34 +223,39 @@ class Training {
                          .seconds = position_.seconds};
     for (const auto& [name, value] : summary.train)
       line.values.emplace_back("train_" + name, value);
+    const bool last = summary.epoch >= config_.epochs || over_budget();
+    auto& model = average_ ? average_->model() : *model_;
+    std::optional<Evaluation> evaluation;
+    if (last || summary.epoch % config_.evaluate_every == 0) {
+      evaluation = evaluate(model, *data_.validation, objective_,
+                            {.batch = recipe_.data.batch,
+                             .workers = recipe_.data.workers,
+                             .device = device_,
+                             .label = "validate",
+                             .max_seconds = over_budget() ? evaluation_budget(config_) : 0,
+                             .stop_on_interrupt = true});
+      if (evaluation->interrupted) {
+        save_state();
+        return false;
+      }
+      for (const auto& [name, value] : evaluation->metrics)
+        line.values.emplace_back("validation_" + name, value);
+      check_finite(evaluation->loss, "the validation loss");
+      summary.validation = evaluation->metrics;
+    }
     ++position_.epoch;
     position_.batch = 0;
     position_.running = {};
-    const bool last = position_.epoch >= config_.epochs || over_budget();
-    auto& model = average_ ? average_->model() : *model_;
-    bool better = false;
-    if (last || position_.epoch % config_.evaluate_every == 0) {
-      const auto evaluation =
-          evaluate(model, *data_.validation, objective_,
-                   {.batch = recipe_.data.batch,
-                    .workers = recipe_.data.workers,
-                    .device = device_,
-                    .label = "validate",
-                    .max_seconds = over_budget() ? evaluation_budget(config_) : 0});
-      for (const auto& [name, value] : evaluation.metrics)
-        line.values.emplace_back("validation_" + name, value);
-      check_finite(evaluation.loss, "the validation loss");
-      better = note_evaluation(evaluation.metrics);
-      summary.validation = evaluation.metrics;
-    }
-    line.values.emplace_back("learning_rate", rate_);
+    const bool better = evaluation && note_evaluation(evaluation->metrics);
+    line.values.emplace_back("learning_rate", learning_rate(position_.step - 1));
     line.values.emplace_back("examples_per_second", examples_per_second);
     line.values.emplace_back("waited_share", waited_share);
     line.values.emplace_back("seconds", position_.seconds);
     position_.finished = last || reached_goal() || !patient();
     metrics_->add(line);
     if (better) save_model(request_.folder.best(), model);
-    if (position_.finished || interrupted() || now() - saved_ >= kSecondsBetweenSaves) {
+    const bool stop = interrupted() && !position_.finished;
+    if (position_.finished || stop || now() - saved_ >= kSecondsBetweenSaves) {
       save_model(request_.folder.last(), model);
       save_state();
       saved_ = now();
@@ -258,6 +265,7 @@ class Training {
     summary.best = position_.best;
     summary.best_epoch = position_.best_epoch;
     if (request_.on_epoch) request_.on_epoch(summary);
+    return !stop;
   }
 
   StopReason stop_reason() const {
@@ -286,11 +294,8 @@ class Training {
     const double now = value_of(metrics, selection_.name),
                  before = value_of(position_.best, selection_.name);
     const bool gain = position_.best.empty() || selection_.better(now, before);
-    const bool tie_with_lower_loss =
-        !gain && now == before &&
-        value_of(metrics, kLossName) < value_of(position_.best, kLossName);
     position_.evaluations_without_gain = gain ? 0 : position_.evaluations_without_gain + 1;
-    if (!gain && !tie_with_lower_loss) return false;
+    if (!better_evaluation(metrics, position_.best, selection_)) return false;
     position_.best = metrics;
     position_.best_epoch = position_.epoch;
     return true;
@@ -302,7 +307,7 @@ class Training {
     for (auto& derived : objective_.derived_metrics(loss_))
       line.values.push_back(std::move(derived));
     line.values.insert(line.values.end(), {{"gradient_norm", gradient_norm_},
-                                           {"learning_rate", rate_},
+                                           {"learning_rate", learning_rate(position_.step - 1)},
                                            {"seconds", position_.seconds},
                                            {"examples_per_second", examples_per_second},
                                            {"waited_share", waited_share}});
@@ -337,6 +342,8 @@ class Training {
     auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
     if (selected != loss)
       note += fmt::format(", {} {}", selection_.name, selection_.text(selected));
+    if (config_.budget_seconds > 0)
+      progress_->set_seconds_left(std::max(0.0, config_.budget_seconds - position_.seconds));
     progress_->update(done, note);
   }
 
@@ -353,8 +360,8 @@ class Training {
   std::optional<MetricsFile> metrics_;
   std::optional<Progress> progress_;
   RunPosition position_;
-  double loss_ = 0, gradient_norm_ = 0, rate_ = 0;  // of the last step
-  double saved_ = 0;                                // when an epoch last wrote its checkpoint
+  double loss_ = 0, gradient_norm_ = 0;  // of the last step
+  double saved_ = 0;                     // when an epoch last wrote its checkpoint
   const int64_t batches_, steps_per_epoch_;
 };
 

@@ -12,15 +12,25 @@
 namespace vitrine {
 namespace {
 
-const std::string& required(const TensorFile& file, const std::string& key, const fs::path& path) {
-  const auto found = file.metadata.find(key);
-  check(found != file.metadata.end(),
-        "checkpoint: {} has no '{}' in its metadata, so it was not written by vitrine",
-        path.string(), key);
-  return found->second;
-}
+constexpr const char *kFormat = "format", *kCheckpoint = "vitrine";
 
 }  // namespace
+
+const std::string& checkpoint_entry(const std::map<std::string, std::string>& metadata,
+                                    const std::string& key, const fs::path& path) {
+  const auto found = metadata.find(key);
+  if (found != metadata.end()) return found->second;
+  check(!metadata.contains(kResumePosition),
+        "checkpoint: {} is the resume state of a run (for `vitrine train --resume`), not a model to "
+        "use; give {} or the run folder",
+        path.string(), (path.parent_path() / "best.safetensors").string());
+  const auto format = metadata.find(kFormat);
+  fail("checkpoint: {} has no '{}' in its metadata, so {}", path.string(), key,
+       format != metadata.end() && format->second == kCheckpoint
+           ? "it is not complete"
+           : "it was not written by vitrine; make published weights a checkpoint with `vitrine "
+             "import`");
+}
 
 void set_weights(Model& model, const TensorFile& file, const std::string& origin,
                  const std::string& prefix) {
@@ -30,7 +40,7 @@ void set_weights(Model& model, const TensorFile& file, const std::string& origin
 void save_checkpoint(const fs::path& path, const Model& model, const CheckpointInfo& info) {
   TensorFile file;
   file.tensors = named_weights(model);
-  file.metadata = {{"format", "vitrine"},
+  file.metadata = {{kFormat, kCheckpoint},
                    {"model", to_yaml(info.model)},
                    {"classes", nlohmann::json(info.classes).dump()},
                    {"recipe", info.recipe},
@@ -61,16 +71,20 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   const auto path = checkpoint_path(run_or_file);
   const auto file = load_safetensors(path);
   const auto read = [&](const std::string& key, auto& config) {
-    Settings::from_text(required(file, key, path), path.string() + " (" + key + ")")
-        .read_into(config);
+    const auto& text = checkpoint_entry(file.metadata, key, path);
+    try {
+      Settings::from_text(text, path.string() + " (" + key + ")").read_into(config);
+    } catch (const UsageError& e) {
+      fail("{}", e.what());  // the file's mistake, not the user's
+    }
   };
   LoadedCheckpoint loaded;
   read("model", loaded.info.model);
-  loaded.info.recipe = required(file, "recipe", path);
+  loaded.info.recipe = checkpoint_entry(file.metadata, "recipe", path);
   try {
-    loaded.info.classes = nlohmann::json::parse(required(file, "classes", path));
-    loaded.info.epoch = std::stoll(required(file, "epoch", path));
-    loaded.info.step = std::stoll(required(file, "step", path));
+    loaded.info.classes = nlohmann::json::parse(checkpoint_entry(file.metadata, "classes", path));
+    loaded.info.epoch = std::stoll(checkpoint_entry(file.metadata, "epoch", path));
+    loaded.info.step = std::stoll(checkpoint_entry(file.metadata, "step", path));
   } catch (const std::exception& e) {
     fail("checkpoint: {}: classes, epoch or step in its metadata cannot be read: {}", path.string(),
          e.what());

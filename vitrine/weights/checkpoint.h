@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,14 @@ void set_weights(Model& model, const TensorFile& file, const std::string& origin
                  const std::string& prefix = "");
 
 void save_checkpoint(const fs::path& path, const Model& model, const CheckpointInfo& info);
+
+/// The entry of the metadata that a run's resume state has and a checkpoint has not.
+inline constexpr const char* kResumePosition = "position";
+
+/// What a checkpoint's metadata has under `key`; throws if it has none, and says what kind of file
+/// `path` is instead.
+const std::string& checkpoint_entry(const std::map<std::string, std::string>& metadata,
+                                    const std::string& key, const fs::path& path);
 
 /// The checkpoint a user means: a .safetensors file, or a run folder (its best, else its last).
 fs::path checkpoint_path(const fs::path& run_or_file);

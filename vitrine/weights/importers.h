@@ -15,7 +15,7 @@ namespace vitrine {
 
 struct ImageShape;
 
-/// The model of a file, as far as its tensors tell.
+/// The model of a file, as far as its tensors show.
 struct ModelDescription {
   std::string model;                                   // the registered model it is most like
   std::vector<std::pair<std::string, int64_t>> sizes;  // told by shapes: nothing else would fit

@@ -14,11 +14,19 @@ module.exports = protobuf.parse(`
       Summary summary = 5;
     }
   }
+  message SummaryMetadata {
+    message PluginData { string plugin_name = 1; bytes content = 2; }
+    PluginData plugin_data = 1;
+    string display_name = 2;
+    string summary_description = 3;
+    int32 data_class = 4;
+  }
   message Summary {
     message Value {
       string tag = 1;
       string node_name = 7;
       oneof value { float simple_value = 2; bytes tensor = 8; }
+      SummaryMetadata metadata = 9;
     }
     repeated Value value = 1;
   }

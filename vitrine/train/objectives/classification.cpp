@@ -1,11 +1,10 @@
-// One class per example: logits (B, N), targets (B) int64 or (B, N) shares.
+// One class per example: logits (B, N), targets (B) int64 or (B, N) probabilities.
 #include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
-#include "vitrine/plot/figure.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/report.h"
 
@@ -31,52 +30,79 @@ class ClassificationReport : public Report {
 
   void save(const fs::path& folder) const override {
     write_file_atomically(folder / "classification_report.txt", text());
-    const auto n = matrix_.size();
-    plot::HeatMap map{
-        .title = fmt::format("Test set: {} of {} right", accuracy_metric().text(matrix_.accuracy()),
-                             matrix_.total()),
-        .values = {n, n, {}},
-        .row_names = matrix_.classes,
-        .column_names = matrix_.classes,
-        .x_label = "predicted class",
-        .y_label = "true class",
-        .colors = plot::ColorMap::Blues,
-        .annotate = n <= 20,
-        .color_label = "images"};
-    map.values.values.assign(matrix_.counts.begin(), matrix_.counts.end());
-    plot::Figure{.panels = {map}}.save(folder / "confusion_matrix");
+    plot::Figure{.panels = {confusion_map(matrix_, "Test set")}}.save(folder / "confusion_matrix");
   }
 
  private:
   ConfusionMatrix matrix_;
 };
 
-class Classification : public OutputObjective {
- public:
-  Classification(const Splits& data, double label_smoothing)
-      : OutputObjective(label_smoothing), classes_(data.classes) {}
+// Among ten classes or fewer, half of all guesses would be right.
+constexpr size_t kTopClasses = 5, kMaxClassesWithoutTop = 10;
 
-  std::vector<Metric> metrics() const override { return {loss_metric(), accuracy_metric()}; }
+Metric top_accuracy_metric() {
+  return {.name = "accuracy_top5", .unit = "%", .higher_is_better = true};
+}
+
+/// Weights inversely proportional to how many training examples a class has: the sum over all
+/// examples is their number. Those of classes without examples are 0.
+torch::Tensor balanced_weights(const std::vector<int64_t>& counts) {
+  const auto n = torch::tensor(counts, torch::kDouble);
+  const auto present = n.gt(0).sum();
+  return torch::where(n.gt(0), n.sum() / (present * n), 0.0).to(torch::kFloat);  // (N)
+}
+
+class Classification : public Objective {
+ public:
+  Classification(const Splits& data, const ObjectiveSettings& settings)
+      : classes_(data.classes), label_smoothing_(settings.label_smoothing) {
+    if (settings.class_weights == ClassWeights::Balanced)
+      class_weights_ = balanced_weights(data.class_counts);
+  }
+
+  LossAndOutput loss(Model& model, const Batch& batch) const override {
+    return cross_entropy_of(model, batch, label_smoothing_, class_weights_);
+  }
+  LossAndOutput eval_loss(Model& model, const Batch& batch) const override {
+    return cross_entropy_of(model, batch, /*smoothing=*/0, /*weights=*/{});
+  }
+
+  std::vector<Metric> metrics() const override {
+    if (!counts_top()) return {loss_metric(), accuracy_metric()};
+    return {loss_metric(), accuracy_metric(), top_accuracy_metric()};
+  }
   Metric selection_metric() const override { return accuracy_metric(); }
   Metrics batch_metrics(const torch::Tensor& output, const torch::Tensor& targets) const override {
     const auto truth = targets.dim() == 2 ? targets.argmax(1) : targets;
-    return {{accuracy_metric().name, output.argmax(1).eq(truth).sum().item<double>()}};
+    Metrics sums = {{accuracy_metric().name, output.argmax(1).eq(truth).sum().item<double>()}};
+    if (counts_top()) {
+      const auto top = std::get<1>(output.topk(kTopClasses, 1));  // (B, 5)
+      sums.emplace_back(top_accuracy_metric().name,
+                        top.eq(truth.unsqueeze(1)).sum().item<double>());
+    }
+    return sums;
   }
   std::unique_ptr<Report> make_report() const override {
     return std::make_unique<ClassificationReport>(classes_);
   }
 
- protected:
-  torch::Tensor output_loss(const torch::Tensor& output, const torch::Tensor& targets,
-                            double smoothing) const override {
-    check(output.dim() == 2 && output.size(0) == targets.size(0),
+ private:
+  bool counts_top() const { return classes_.size() > kMaxClassesWithoutTop; }
+
+  static LossAndOutput cross_entropy_of(Model& model, const Batch& batch, double smoothing,
+                                        const torch::Tensor& weights) {
+    auto output = model.forward(batch.inputs);
+    check(output.dim() == 2 && output.size(0) == batch.targets.size(0),
           "classification: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
-          fmt::join(targets.sizes(), "x"));
-    return cross_entropy(output, targets, smoothing);
+          fmt::join(batch.targets.sizes(), "x"));
+    auto loss = cross_entropy(output, batch.targets, smoothing,
+                              weights.defined() ? weights.to(output.device()) : weights);
+    return {std::move(loss), std::move(output)};
   }
 
- private:
   std::vector<std::string> classes_;
+  double label_smoothing_;
+  torch::Tensor class_weights_;  // (N), or undefined
 };
 
 /// The data's images and classes must be those of the model.
@@ -85,15 +111,15 @@ void check_images(Model& model, const Splits& data) {
   check(shape.has_value(), "train: the model classifies, but takes no images");
   const auto classes = static_cast<int64_t>(data.classes.size());
   check(shape->classes == classes,
-        "train: the model tells {} classes apart, the data has {}; set model.classes={}",
-        shape->classes, classes, classes);
+        "train: the model has {} classes, the data has {}; set model.classes={}", shape->classes,
+        classes, classes);
   const auto example = data.train->load({0}, /*epoch=*/-1).inputs;
   check(example.size(1) == shape->channels && example.size(2) == shape->image &&
             example.size(3) == shape->image,
-        "train: the model takes {} channels of {} x {} pixels, the data gives {} of {} x {}; set "
+        "train: the model takes {} of {} x {} pixels, the data gives {} of {} x {}; set "
         "model.image={} and model.channels={}, or data.preprocess.image={}",
-        shape->channels, shape->image, shape->image, example.size(1), example.size(2),
-        example.size(3), example.size(2), example.size(1), shape->image);
+        counted(shape->channels, "channel"), shape->image, shape->image, example.size(1),
+        example.size(2), example.size(3), example.size(2), example.size(1), shape->image);
 }
 
 }  // namespace
@@ -101,15 +127,17 @@ void check_images(Model& model, const Splits& data) {
 TaskEntry classification_task() {
   return {.task = Task::Classes,
           .models = "a model that takes images",
-          .objective = [](const Splits& data, double smoothing) -> std::unique_ptr<Objective> {
-            return std::make_unique<Classification>(data, smoothing);
+          .objective = [](const Splits& data,
+                          const ObjectiveSettings& settings) -> std::unique_ptr<Objective> {
+            return std::make_unique<Classification>(data, settings);
           },
           .check_fit = check_images,
           .random_targets =
               [](const torch::Tensor& output) {
                 const auto options = torch::TensorOptions(torch::kLong).device(output.device());
                 return torch::randint(output.size(1), {output.size(0)}, options);
-              }};
+              },
+          .has_classes = true};
 }
 
 }  // namespace vitrine

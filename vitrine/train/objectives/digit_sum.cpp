@@ -40,8 +40,9 @@ torch::Tensor random_digits(const torch::Tensor& output) {
 TaskEntry digit_sum_task() {
   return {.task = Task::DigitSum,
           .models = "a model whose name begins with addition_",
-          .objective = [](const Splits&, double smoothing) -> std::unique_ptr<Objective> {
-            return std::make_unique<DigitSum>(smoothing);
+          .objective = [](const Splits&,
+                          const ObjectiveSettings& settings) -> std::unique_ptr<Objective> {
+            return std::make_unique<DigitSum>(settings.label_smoothing);
           },
           .check_fit = [](Model& model, const Splits& data) { try_example(model, data); },
           .random_targets = random_digits};

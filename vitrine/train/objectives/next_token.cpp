@@ -104,8 +104,9 @@ void check_tokens(Model& model, const Splits& data) {
 TaskEntry next_token_task() {
   return {.task = Task::NextToken,
           .models = "word_transformer, or a model whose name begins with sparse_",
-          .objective = [](const Splits& data, double smoothing) -> std::unique_ptr<Objective> {
-            return std::make_unique<NextToken>(data, smoothing);
+          .objective = [](const Splits& data,
+                          const ObjectiveSettings& settings) -> std::unique_ptr<Objective> {
+            return std::make_unique<NextToken>(data, settings.label_smoothing);
           },
           .check_fit = check_tokens,
           .random_targets =

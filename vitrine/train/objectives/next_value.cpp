@@ -37,8 +37,9 @@ class NextValue : public OutputObjective {
 TaskEntry next_value_task() {
   return {.task = Task::NextValue,
           .models = "a model whose name begins with wave_",
-          .objective = [](const Splits&, double smoothing) -> std::unique_ptr<Objective> {
-            check(smoothing == 0,
+          .objective = [](const Splits&,
+                          const ObjectiveSettings& settings) -> std::unique_ptr<Objective> {
+            check(settings.label_smoothing == 0,
                   "train: a number has no label to smooth; set train.label_smoothing=0");
             return std::make_unique<NextValue>();
           },

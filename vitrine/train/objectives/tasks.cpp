@@ -5,15 +5,16 @@
 
 namespace vitrine {
 
-// Each is defined in a file of its own beside this one.
-TaskEntry classification_task();
-TaskEntry digit_sum_task();
-TaskEntry next_value_task();
-TaskEntry next_token_task();
+#define TASK(name) TaskEntry name##_task();
+#include "vitrine/train/objectives/tasks.def"
+#undef TASK
 
 const TaskEntry& task_entry(Task task) {
-  static const std::vector<TaskEntry> entries = {classification_task(), digit_sum_task(),
-                                                 next_value_task(), next_token_task()};
+  static const std::vector<TaskEntry> entries = {
+#define TASK(name) name##_task(),
+#include "vitrine/train/objectives/tasks.def"
+#undef TASK
+  };
   for (const auto& entry : entries)
     if (entry.task == task) return entry;
   fail("objective: task {} is not known", static_cast<int>(task));

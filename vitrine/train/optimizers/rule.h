@@ -36,9 +36,10 @@ using ParameterUpdates = std::vector<std::unique_ptr<ParameterUpdate>>;
 using OptimizerRule = ParameterUpdates(const OptimizerConfig& config,
                                        const std::vector<ParameterInfo>& parameters);
 
-/// The rules, each in the file of its name (adamw beside adam).
 namespace optimizers {
-OptimizerRule sgd, adam, adamw, muon;
-}
+#define RULE(name) OptimizerRule name;
+#include "vitrine/train/optimizers/rules.def"
+#undef RULE
+}  // namespace optimizers
 
 }  // namespace vitrine

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "vitrine/core/fields.h"
+#include "vitrine/core/nearest.h"
+
+// Checks of options whose refusals name the values that are taken.
+namespace vitrine::cli {
+
+/// Accepts numbers for which `fits` holds. What is no number is left for CLI11 to refuse.
+template <typename Fits>
+CLI::Validator number_check(Fits fits, std::string range) {
+  return {[fits, range](std::string& text) -> std::string {
+            double value = 0;
+            if (!CLI::detail::lexical_cast(text, value) || fits(value)) return "";
+            return fmt::format("{} is out of range ({})", text, range);
+          },
+          /*validator_desc=*/""};
+}
+
+inline CLI::Validator between(double least, double most) {
+  return number_check([=](double value) { return value >= least && value <= most; },
+                      fmt::format("{} to {}", least, most));
+}
+
+inline CLI::Validator at_least(double least) {
+  return number_check([=](double value) { return value >= least; },
+                      fmt::format("{} or more", least));
+}
+
+inline CLI::Validator positive() {
+  return number_check([](double value) { return value > 0 && std::isfinite(value); }, "above 0");
+}
+
+/// Takes the names of an enum's values.
+template <typename E>
+CLI::Validator one_of(const Choices<E>& choices) {
+  return {[choices](std::string& text) -> std::string {
+            std::vector<std::string> names;
+            for (const auto& [name, value] : choices) {
+              names.push_back(name);
+              if (name != text) continue;
+              text = std::to_string(static_cast<int>(value));
+              return "";
+            }
+            return fmt::format("'{}' is not known{} (known: {})", text, did_you_mean(text, names),
+                               fmt::join(names, ", "));
+          },
+          /*validator_desc=*/""};
+}
+
+/// Declares --threads; 0 is for all cores.
+inline void add_threads(CLI::App& app, int64_t& threads) {
+  constexpr double kMax = 1024;
+  app.add_option("--threads", threads, "threads; 0 = all cores")
+      ->capture_default_str()
+      ->check(between(0, kMax));
+}
+
+}  // namespace vitrine::cli
