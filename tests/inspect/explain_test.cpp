@@ -172,7 +172,7 @@ TEST_F(Explain, MapsOfUniformAttentionAreWhiteAndSaidToBeUninformative) {
   EXPECT_TRUE(
       test::contains(rollout.note, "1.00–1.00 × uniform: close to uniform, not informative"));
   EXPECT_TRUE(test::contains(attention.title, "Attention of the class token"));
-  EXPECT_TRUE(std::holds_alternative<plot::Image>(attention.panels[0]));  // beside each row
+  EXPECT_TRUE(std::holds_alternative<plot::ImagePanel>(attention.panels[0]));  // beside each row
   const auto& map = std::get<plot::HeatMap>(attention.panels[1]);
   EXPECT_EQ(map.title, "H 1.00; 1.00–1.00 ×");
   for (const double value : map.values.values) EXPECT_NEAR(value, 0, 1e-3);  // the scale's white

@@ -119,12 +119,12 @@ ImageSplits cut_splits(const DataConfig& config, uint64_t seed, bool has_validat
   const Data whole = config.dataset->open(config, Split::Train);
   const auto size = whole->size();
   const auto held_out = static_cast<int64_t>(config.validation * static_cast<double>(size));
-  const int64_t splits = static_cast<int64_t>(!has_test) + !has_validation;
-  check(held_out * splits < size, "data: {}, which leaves none to train on; lower data.validation",
-        fraction_text(config.validation, size, held_out, splits));
+  const int64_t missing = static_cast<int64_t>(!has_test) + !has_validation;
+  check(held_out * missing < size, "data: {}, which leaves none to train on; lower data.validation",
+        fraction_text(config.validation, size, held_out, missing));
   check(has_test || held_out > 0, "data: {}, but '{}' has no {}images of its own; {}",
-        fraction_text(config.validation, size, held_out, splits), config.dataset.name(),
-        has_validation ? "test " : "validation or test ", remedy(config.validation, size, splits));
+        fraction_text(config.validation, size, held_out, missing), config.dataset.name(),
+        has_validation ? "test " : "validation or test ", remedy(config.validation, size, missing));
   Cut cut(whole, config, seed);
   ImageSplits splits;
   if (!has_test) splits.test = cut.take_fraction(held_out);

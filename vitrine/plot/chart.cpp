@@ -13,7 +13,7 @@
 namespace vitrine::plot {
 namespace {
 
-constexpr double kGap = 6, kLegendMargin = 6;
+constexpr double kAxisGap = 6, kLegendMargin = 6;
 
 /// The span of an axis: what was asked for, else what the data need and a little air.
 Span axis_span(const Axis& axis, Span data, double air, const std::string& who) {
@@ -76,14 +76,15 @@ class ChartPlan : public PanelPlan {
 
   Extent extent() const override {
     Extent e{.width = chart_.width, .height = chart_.height};
-    e.left = kGap + widest_name(y_.labels);
+    e.left = kAxisGap + widest_name(y_.labels);
     if (!names_.empty()) e.left = std::max(e.left, name_row(chart_.width).overhang());
     e.left += y_label().room();
     e.right = right_axis_room();
     // Half of the last number sticks out.
     if (e.right == 0 && names_.empty()) e.right = widest_name(x_.labels) / 2;
     e.top = std::max(title_height(chart_.title, chart_.width, kPanelTitle), kSmallText / 2);
-    e.bottom = kGap + (names_.empty() ? kSmallText * kLineHeight : name_row(chart_.width).height());
+    e.bottom =
+        kAxisGap + (names_.empty() ? kSmallText * kLineHeight : name_row(chart_.width).height());
     e.bottom += x_label().room();
     if (corner_ == Corner::Below) e.bottom += kLegendMargin + legend_.height();
     return e;
@@ -134,7 +135,7 @@ class ChartPlan : public PanelPlan {
 
   double right_axis_room() const {
     if (!has_right_) return 0;
-    return kGap + widest_name(right_.labels) + right_label().room();
+    return kAxisGap + widest_name(right_.labels) + right_label().room();
   }
 
   AxisLabel x_label() const { return {chart_.x.label, chart_.width + 40}; }
@@ -162,20 +163,20 @@ class ChartPlan : public PanelPlan {
 
   void draw_numbers(Canvas& canvas, const Rect& inner) const {
     for (size_t i = 0; i < y_.at.size() && !left_is_empty(); ++i)
-      canvas.text(inner.left - kGap, inner.bottom() - y_.position(y_.at[i]) * inner.height,
+      canvas.text(inner.left - kAxisGap, inner.bottom() - y_.position(y_.at[i]) * inner.height,
                   y_.labels[i], {.size = kSmallText, .align = Align::Right});
     for (size_t i = 0; i < right_.at.size(); ++i)
-      canvas.text(inner.right() + kGap,
+      canvas.text(inner.right() + kAxisGap,
                   inner.bottom() - right_.position(right_.at[i]) * inner.height, right_.labels[i],
                   {.size = kSmallText});
     if (!names_.empty()) {
       NameRow(names_, chart_.width / names_.size())
-          .draw(canvas, inner.left, inner.bottom() + kGap, inner.width / names_.size());
+          .draw(canvas, inner.left, inner.bottom() + kAxisGap, inner.width / names_.size());
       return;
     }
     for (size_t i = 0; i < x_.at.size(); ++i)
       canvas.text(inner.left + x_.position(x_.at[i]) * inner.width,
-                  inner.bottom() + kGap + kSmallText * kLineHeight / 2, x_.labels[i],
+                  inner.bottom() + kAxisGap + kSmallText * kLineHeight / 2, x_.labels[i],
                   {.size = kSmallText, .align = Align::Center});
   }
 
@@ -190,9 +191,9 @@ class ChartPlan : public PanelPlan {
     x_label().draw_level(canvas, inner.middle_x(), inner.bottom() + under);
     y_label().draw_upright(canvas, inner.left - e.left, inner.middle_y());
     if (has_right_)
-      right_label().draw_upright(canvas,
-                                 inner.right() + right_axis_room() - right_label().room() + kGap,
-                                 inner.middle_y());
+      right_label().draw_upright(
+          canvas, inner.right() + right_axis_room() - right_label().room() + kAxisGap,
+          inner.middle_y());
   }
 
   Chart chart_;

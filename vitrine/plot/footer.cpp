@@ -5,7 +5,7 @@
 namespace vitrine::plot {
 namespace {
 
-constexpr double kGap = 10, kSquare = 12, kNameGap = 6, kEntryGap = 20, kLegendLine = 19;
+constexpr double kFooterGap = 10, kSquare = 12, kNameGap = 6, kEntryGap = 20, kLegendLine = 19;
 constexpr size_t kNoteLines = 8;
 
 double entry_width(const Swatch& swatch) {
@@ -30,13 +30,13 @@ Footer::Footer(const Figure& figure, double width)
 }
 
 double Footer::height() const {
-  const double legend = legend_.empty() ? 0 : kGap + legend_.size() * kLegendLine;
-  return legend + (note_.empty() ? 0 : kGap + note_.size() * kSmallText * kLineHeight);
+  const double legend = legend_.empty() ? 0 : kFooterGap + legend_.size() * kLegendLine;
+  return legend + (note_.empty() ? 0 : kFooterGap + note_.size() * kSmallText * kLineHeight);
 }
 
 void Footer::draw(Canvas& canvas, double left, double top) const {
   double y = top;
-  if (!legend_.empty()) y += kGap;
+  if (!legend_.empty()) y += kFooterGap;
   for (const auto& line : legend_) {
     double x = left + (width_ - line_width(line)) / 2;
     for (const auto& swatch : line) {
@@ -48,7 +48,7 @@ void Footer::draw(Canvas& canvas, double left, double top) const {
     }
     y += kLegendLine;
   }
-  canvas.paragraph(left, y + kGap, note_, {.size = kSmallText, .color = kFaint});
+  canvas.paragraph(left, y + kFooterGap, note_, {.size = kSmallText, .color = kFaint});
 }
 
 }  // namespace vitrine::plot

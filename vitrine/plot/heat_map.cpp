@@ -14,7 +14,7 @@ constexpr double kSmallestAnnotation = 7;
 constexpr double kNamedCell = kSmallText * 1.3,
                  kLongestNamed = 2800;  // beyond, some names are left out
 
-double automatic_size(size_t panels) {
+double default_map_size(size_t panels) {
   return panels <= 2 ? 400 : panels <= 6 ? 260 : panels <= 20 ? 150 : 96;
 }
 
@@ -60,7 +60,7 @@ class HeatMapPlan : public PanelPlan {
   /// Square cells, unless the map would become too flat to see.
   void set_cells(size_t panels) {
     const double rows = map_.values.rows, columns = map_.values.columns;
-    double size = map_.size > 0 ? map_.size : automatic_size(panels);
+    double size = map_.size > 0 ? map_.size : default_map_size(panels);
     if (map_.size == 0 && map_.annotate)
       size = std::max(size, std::min(kAnnotatedCell * std::max(rows, columns), 760.0));
     double cell = size / std::max(rows, columns);

@@ -6,7 +6,7 @@
 namespace vitrine::plot {
 namespace {
 
-double automatic_size(size_t panels) { return panels <= 4 ? 256 : panels <= 20 ? 160 : 96; }
+double default_image_size(size_t panels) { return panels <= 4 ? 256 : panels <= 20 ? 160 : 96; }
 
 class ImagePlan : public PanelPlan {
  public:
@@ -23,7 +23,7 @@ class ImagePlan : public PanelPlan {
                        panel.heat, panel.colors, range,
                        {.alpha = panel.alpha, .fade = panel.fade, .smooth = panel.smooth});
     }
-    const double size = panel.size > 0 ? panel.size : automatic_size(shared.panels);
+    const double size = panel.size > 0 ? panel.size : default_image_size(shared.panels);
     const double scale = size / std::max(image_.width, image_.height);
     width_ = image_.width * scale;
     height_ = image_.height * scale;

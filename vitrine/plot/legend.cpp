@@ -7,7 +7,7 @@
 namespace vitrine::plot {
 namespace {
 
-constexpr double kRow = 17, kSample = 24, kGap = 6, kPadding = 5, kColumnGap = 16,
+constexpr double kRow = 17, kSample = 24, kSampleGap = 6, kPadding = 5, kColumnGap = 16,
                  kLongestName = 220;
 
 std::string shown_name(const Shape& shape) {
@@ -38,7 +38,7 @@ double Legend::entry_width() const {
   double widest = 0;
   for (const auto& entry : entries_)
     widest = std::max(widest, text_width(shown_name(entry), kText));
-  return kSample + kGap + widest;
+  return kSample + kSampleGap + widest;
 }
 
 void Legend::spread_over(double width) {
@@ -70,7 +70,7 @@ void Legend::draw(Canvas& canvas, double left, double top) const {
       canvas.marker(x + kSample / 2, y, entry.marker, entry.color);
     if (entry.mark == Mark::Bars || entry.mark == Mark::Histogram)
       canvas.fill({x + 6, y - 5, kSample - 12, 10}, entry.color, entry.see_through ? 0.55 : 1);
-    canvas.text(x + kSample + kGap, y, shown_name(entry), {});
+    canvas.text(x + kSample + kSampleGap, y, shown_name(entry), {});
   }
 }
 

@@ -68,10 +68,10 @@ void MistakesReport::save(const fs::path& folder) const {
   plot::Figure figure{.title = title_};
   for (const auto& m : worst_)
     figure.panels.push_back(
-        plot::Image{.title = fmt::format("{} → {} ({:.0f} %)", class_name(m.truth),
-                                         class_name(m.predicted), 100 * m.probability),
-                    .image = thumbnail(data_->get(m.index).image),
-                    .size = kShownSize});
+        plot::ImagePanel{.title = fmt::format("{} → {} ({:.0f} %)", class_name(m.truth),
+                                              class_name(m.predicted), 100 * m.probability),
+                         .image = thumbnail(data_->get(m.index).image),
+                         .size = kShownSize});
   figure.save(sheet(folder));
 }
 

@@ -130,7 +130,7 @@ class SweepPanel {
 };
 
 double accuracy_percent(const RunOutcome& outcome) { return 100 * outcome.test_value(); }
-double training_percent(const SweepPoint& point) {
+double training_pairs_percent(const SweepPoint& point) {
   return 100 * (1 - setting_number(point, kHeldOutKey));
 }
 double learning_rate(const SweepPoint& point) { return setting_number(point, kLearningRateKey); }
@@ -218,7 +218,7 @@ plot::Figure held_out_figure(const Sweeps& held_out, const Translations& t) {
               .y = {.label = t.at("held_out.accuracy"), .low = 0, .high = kTop},
               .width = 560,
               .height = 300};
-  add_accuracies(chart, held_out, kHeldOutKey, training_percent, t);
+  add_accuracies(chart, held_out, kHeldOutKey, training_pairs_percent, t);
   return {.title = t.at("held_out.title"), .panels = {chart}};
 }
 

@@ -78,8 +78,9 @@ void write_patterns(StudyReport& r) {
     figure.title =
         r.text("patterns.title", "pattern"_a = name, "tokens"_a = kTokens, "stride"_a = kStride,
                "percent"_a = 100 * pattern_density(pattern, kTokens));
-    std::get<plot::Image>(figure.panels[0]).title = r.text("patterns.matrix");
-    std::get<plot::Image>(figure.panels[1]).title = r.text("patterns.view", "stride"_a = kStride);
+    std::get<plot::ImagePanel>(figure.panels[0]).title = r.text("patterns.matrix");
+    std::get<plot::ImagePanel>(figure.panels[1]).title =
+        r.text("patterns.view", "stride"_a = kStride);
     r.figure("pattern-" + name, figure, r.text("patterns.caption", "pattern"_a = name));
   }
 }
