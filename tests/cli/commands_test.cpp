@@ -3,7 +3,7 @@
 #include "vitrine/core/files.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/registry.h"
-#include "vitrine/studies/addition/run.h"
+#include "vitrine/studies/addition/study.h"
 #include "vitrine/studies/sweep_plan.h"
 #include "vitrine/train/config.h"
 
@@ -48,7 +48,7 @@ TEST(Sweeps, EveryOneReadsAndSetsKeysThatItsRecipeHas) {
           << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 2 * std::ssize(addition_parts()));
+  EXPECT_EQ(count, 2 * std::ssize(addition::addition_parts()));
 }
 
 TEST(Bench, PrintsTimesAndTheMachinesLimit) {

@@ -47,7 +47,7 @@ TEST(StudyAddition, UnknownLanguagesAreRefusedBeforeAnyRun) {
   const auto out = folder / "study";
   const auto outcome =
       test::run_command({"study", "addition", "--smoke", "--lang", "kr", "--out", out.string()});
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(test::contains(outcome.err, "language 'kr' is not known; did you mean 'ko'?"));
   EXPECT_FALSE(fs::exists(out));
 }

@@ -269,18 +269,18 @@ TEST_F(Running, AnInterruptedEvaluationStopsAtOnceAndTheResumedRunEndsWithTheSam
                                               "data.dataset.test=320", "data.workers=1"};
   const auto whole = run(overrides, "whole");
   const auto r = recipe(overrides);
-  for (const auto part : {Part::Validation, Part::Test}) {
+  for (const auto split : {Split::Validation, Split::Test}) {
     auto data = open_data(resolved(r.data), static_cast<uint64_t>(r.seed));
-    auto interrupting = std::make_unique<Interrupting>(std::move(data.get(part)));
+    auto interrupting = std::make_unique<Interrupting>(std::move(data.get(split)));
     const auto& source = *interrupting;
-    data.get(part) = std::move(interrupting);
-    const auto folder = folder_ / part_name(part);
+    data.get(split) = std::move(interrupting);
+    const auto folder = folder_ / split_name(split);
     const auto stopped =
         run_recipe(r, {.threads = 2, .folder = folder, .show_progress = false, .data = &data});
     EXPECT_EQ(stopped.stop_reason, StopReason::Interrupted);
     EXPECT_LE(source.loads, 7);  // of 8 or 20: one is evaluated, some are prepared ahead
     EXPECT_FALSE(fs::exists(folder / "result.json"));
-    EXPECT_EQ(stopped.epochs, part == Part::Test ? 2 : 0);
+    EXPECT_EQ(stopped.epochs, split == Split::Test ? 2 : 0);
 
     const auto resumed = resume_run(folder, {.threads = 2, .show_progress = false});
     EXPECT_EQ(resumed.stop_reason, StopReason::Finished);
@@ -315,8 +315,7 @@ TEST_F(Running, EvalRefusesWhatTheWeightsDecide) {
   for (const auto* override : {"model.depth=3", "train.epochs=2", "name=other"}) {
     const auto refused = test::run_command({"eval", path, override});
     EXPECT_EQ(refused.code, 2) << override;
-    EXPECT_TRUE(
-        test::contains(refused.err, "cannot be changed for a trained model; only data.*"));
+    EXPECT_TRUE(test::contains(refused.err, "cannot be changed for a trained model; only data.*"));
   }
   EXPECT_EQ(test::run_command({"eval", path, "data.batch=8", "seed=4"}).code, 0);
 }

@@ -100,7 +100,7 @@ TEST_F(TensorboardPeer, SplitsOfARunShareTheirTags) {
       "epoch", 1, 2, 1.7e9, {{"train_loss", 2}, {"validation_loss", 1}, {"learning_rate", 0.5}}};
   MetricsFile file(run.metrics(), /*keep_bytes=*/0);
   file.add(step);
-  RunRecords records(run, {{.name = "loss"}}, {{"seed", 1.0}});
+  RunRecords records(run, {{.name = "loss"}}, {.name = "loss"}, {{"seed", 1.0}});
   file.add(epoch);
   records.add(epoch);
   const auto points = [&](const std::string& split) {

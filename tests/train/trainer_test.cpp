@@ -321,7 +321,7 @@ TEST_F(Training, RefusesTokensThatAreNotThoseOfTheModel) {
 TEST_F(Training, ABadRecipeLeavesNothingBehind) {
   write_file_atomically(folder_ / "bad.yaml", test::small_recipe() + "  epohcs: 4\n");
   const auto outcome = test::run_command({"train", folder_ / "bad.yaml", "--out", folder_ / "out"});
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(test::contains(outcome.err, "unknown key 'train.epohcs'; did you mean 'epochs'?"));
   const auto good = test::small_recipe();
   const auto line = std::count(good.begin(), good.end(), '\n') + 1;

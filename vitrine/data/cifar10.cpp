@@ -7,18 +7,18 @@
 namespace vitrine {
 namespace {
 
-constexpr const char* kRemedy = "run `vitrine data fetch cifar10`";
+constexpr const char* kCifar10Remedy = "run `vitrine data fetch cifar10`";
 
-fs::path folder_of(const DataConfig& config) { return data_root(config) / "cifar10"; }
+fs::path cifar10_folder(const DataConfig& config) { return data_root(config) / "cifar10"; }
 
 std::string read_verified(const fs::path& path, const std::string& sum) {
-  check(fs::exists(path), "cifar10: {} is missing; {}", path.string(), kRemedy);
+  check(fs::exists(path), "cifar10: {} is missing; {}", path.string(), kCifar10Remedy);
   auto bytes = read_file(path);
   constexpr auto kBytes = kCifar10Records * kCifar10RecordBytes;
   check(static_cast<int64_t>(bytes.size()) == kBytes, "cifar10: {} has {} bytes instead of {}; {}",
-        path.string(), bytes.size(), kBytes, kRemedy);
+        path.string(), bytes.size(), kBytes, kCifar10Remedy);
   check(md5(bytes) == sum, "cifar10: {} is damaged (its md5 sum is not {}); {}", path.string(), sum,
-        kRemedy);
+        kCifar10Remedy);
   return bytes;
 }
 
@@ -38,14 +38,14 @@ class Cifar10 : public DatasetOf<Cifar10> {
     data->reserve(split == Split::Test ? kCifar10Records : 5 * kCifar10Records);
     for (const auto& [file, sum] : cifar10_batches())
       if ((file == "test_batch.bin") == (split == Split::Test))
-        add_cifar_records(*data, read_verified(folder_of(config) / file, sum), /*label_bytes=*/1);
+        add_cifar_records(*data, read_verified(cifar10_folder(config) / file, sum), /*label_bytes=*/1);
     return data;
   }
   // Thousands of images of each class: any cut is fair, and the cut of a seed is part of every
   // figure that was measured with it.
   bool stratified() const override { return false; }
   std::string fetch(const DataConfig& config, const std::string& source) const override {
-    return fetch_cifar10(folder_of(config), source);
+    return fetch_cifar10(cifar10_folder(config), source);
   }
 };
 

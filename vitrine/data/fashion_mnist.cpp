@@ -35,7 +35,7 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, Split split) {
                         "sneaker", "bag", "ankle boot"},
                        (folder / prefix).string());
   } catch (const Error& e) {
-    fail("fashion_mnist: {}; {}", e.what(), kRemedy);
+    fail("fashion_mnist: {}; {}", e.what(), kFashionMnistRemedy);
   }
 }
 

@@ -107,9 +107,8 @@ std::string near_uniform_text(const Explanation& e) {
         fmt::format("{} of {} maps lie within {:.2f}–{:.2f} ×: close to uniform, not informative. ",
                     near, maps.size(), 1 / kNearUniform, kNearUniform);
   if (const auto weak = count(kWeak); weak > 0)
-    text += fmt::format(
-        "{} of {} stay within {:.2f}–{:.2f} ×, as most maps of an untrained network do.", weak,
-        maps.size(), 1 / kWeak, kWeak);
+    text += fmt::format("{} of {} lie within {:.2f}–{:.2f} ×: weak.", weak, maps.size(), 1 / kWeak,
+                        kWeak);
   return text;
 }
 
