@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches CIFAR-10, trains a compact transformer, scores it and looks inside: `make demo`.
+# Fetches CIFAR-10, trains a compact transformer, evaluates it and looks inside: `make demo`.
 set -e
 cd "$(dirname "$0")/.."
 vitrine=build/vitrine
@@ -12,21 +12,23 @@ $vitrine data show cifar10 -n 40 --out runs/demo-data.png
 echo "== 2. Train (a few minutes; watch the bar)"
 run=$($vitrine train recipes/demo-cifar10.yaml "$@")
 
-echo "== 3. Evaluate on the 10,000 test images"
-$vitrine eval "$run"
-
-echo "== 4. Explain three test images"
-$vitrine data export cifar10 --split test -n 3 --out "$run/images"
-for image in "$run"/images/*.png; do
-  $vitrine predict --model "$run" "$image"
-  $vitrine explain --model "$run" "$image" --out "$run/explain/$(basename "$image" .png)"
+echo "== 3. Explain predictions for test images"
+# With this seed an easy automobile, bird and horse are among the images, and some that are hard.
+$vitrine data export cifar10 --split test -n 12 --seed 2 --out "$run/images" >/dev/null
+$vitrine predict "$run/images" --model "$run" -k 2
+for image in 0001-automobile 0003-bird 0010-horse; do
+  $vitrine explain --model "$run" "$run/images/$image.png" --out "$run/explain/$image"
 done
+
+echo "== 4. Evaluate on the 10,000 test images"
+$vitrine eval "$run" --mistakes 12
 
 cat <<END
 == Done. Look at:
   runs/demo-data.png                   images of the data set
   $run/curves.png                      loss and accuracy over the epochs
   $run/confusion_matrix.png            which classes are taken for which
-  $run/classification_report.txt
-  $run/explain/*/explain.html          what the network looked at, for each image
+  $run/mistakes_test.png               the mistakes with the highest loss
+  $run/explain/*/explain.html          what the model attended to, for each image
+Longer training gives more: $vitrine train recipes/demo-cifar10.yaml train.epochs=10
 END
