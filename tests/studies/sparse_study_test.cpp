@@ -119,7 +119,7 @@ TEST(SparseGrowth, IsEmptyWithoutMeasuredMemory) {
 
 TEST(SparseGrowth, CountsBytesByHand) {
   const auto size = small_step().size;
-  EXPECT_EQ(fixed_bytes(size), 16'000);
+  EXPECT_EQ(training_state_bytes(size), 16'000);
   // 3 block inputs of 8, twice the 9 * 8 + 2 * 4 + 2 * 16 of a block, 3 * 256 logits.
   EXPECT_EQ(token_bytes(size), 4 * (24 + 224 + 768));
   EXPECT_EQ(bytes_without_recompute(size, 10), 16'000 + 10 * (4 * 1016 + 4 * 2 * 112));

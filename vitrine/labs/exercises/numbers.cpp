@@ -56,7 +56,7 @@ int64_t distinct_lags(const std::vector<HeadReading>& heads) {
 }
 
 HeadsRow heads_row(int64_t heads, const TunedRuns& tuned, const WaveTask& task) {
-  HeadsRow row{.heads = heads, .score = score_runs(tuned, task)};
+  HeadsRow row{.heads = heads, .score = score_wave_runs(tuned, task)};
   std::vector<double> entropies;
   for (const auto& run : tuned.runs) {
     const auto readings = read_heads(*run.model, task);
@@ -100,7 +100,7 @@ PositionsPractice positions_practice(const LabOptions& options, const std::strin
     const auto tuned = runs.tune(task, kind, settings);
     std::vector<double> shuffling;
     for (const auto& run : tuned.runs) shuffling.push_back(shuffling_effect(*run.model, task));
-    practice.rows.push_back({kind, score_runs(tuned, task), mean_std(shuffling)});
+    practice.rows.push_back({kind, score_wave_runs(tuned, task), mean_std(shuffling)});
   }
   return practice;
 }

@@ -218,13 +218,13 @@ std::string wave_network_word(const Lesson& lesson, WaveNetwork network) {
 
 int64_t wave_network_color(WaveNetwork network) { return static_cast<int64_t>(network); }
 
-StepSummary attention_summary(const SequenceNumbers& numbers) {
+StepSummary wave_attention_summary(const SequenceNumbers& numbers) {
   std::vector<std::vector<double>> seeds;
   for (const auto& heads : numbers.heads) seeds.push_back(mean_attention(heads));
   return summary_over_seeds(seeds);
 }
 
-StepSummary occlusion_summary(const NetworkNumbers& network) {
+StepSummary wave_occlusion_summary(const NetworkNumbers& network) {
   return summary_over_seeds(network.occlusion);
 }
 
@@ -276,10 +276,10 @@ Figure head_roles_figure(const Lesson& lesson, const SequenceNumbers& numbers) {
 }
 
 Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& numbers) {
-  const auto attention = attention_summary(numbers);
+  const auto attention = wave_attention_summary(numbers);
   const auto& transformer = numbers.networks[0];
   const auto& rnn = numbers.networks[1];
-  const auto occlusion = occlusion_summary(transformer);
+  const auto occlusion = wave_occlusion_summary(transformer);
   Chart steps{.title = lesson.word("importance.steps_panel"),
               .x = {.label = lesson.word("heads.lag")},
               .y = {.label = lesson.word("importance.occlusion_axis"), .low = 0},
@@ -294,7 +294,7 @@ Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& n
           occlusion, wave_network_color(transformer.network), false),
       importance_line(lesson.word("importance.occlusion",
                                   fmt::arg("network", wave_network_word(lesson, rnn.network))),
-                      occlusion_summary(rnn), wave_network_color(rnn.network), false)};
+                      wave_occlusion_summary(rnn), wave_network_color(rnn.network), false)};
   Chart pairs{.title = lesson.word("importance.pairs_panel",
                                    fmt::arg("r", correlation(attention.mean, occlusion.mean))),
               .x = {.label = lesson.word("attention.weight"), .low = 0},

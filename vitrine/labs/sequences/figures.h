@@ -35,8 +35,8 @@ struct StepSummary {
   std::vector<double> mean{}, deviation{};
 };
 /// The attention of the Transformers' last position.
-StepSummary attention_summary(const SequenceNumbers& numbers);
+StepSummary wave_attention_summary(const SequenceNumbers& numbers);
 /// The occlusion of one network.
-StepSummary occlusion_summary(const NetworkNumbers& network);
+StepSummary wave_occlusion_summary(const NetworkNumbers& network);
 
 }  // namespace vitrine::labs

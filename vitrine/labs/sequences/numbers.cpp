@@ -132,7 +132,7 @@ std::vector<plot::Matrix> attention_of_wave(Model& model, const WaveTask& task, 
   return maps;
 }
 
-std::vector<double> occlusion_by_step(Model& model, const WaveTask& task) {
+std::vector<double> wave_occlusion(Model& model, const WaveTask& task) {
   const auto inputs = test_waves(task).inputs;
   const auto prediction = predicted(model, inputs);
   const double mean = inputs.mean().item<double>();
@@ -178,11 +178,11 @@ SequenceNumbers sequence_numbers(const LabOptions& options, const std::string& l
                                  wave_network_settings(network, task.sizes.length));
     auto& first = *tuned.runs.front().model;
     NetworkNumbers result{.network = network,
-                          .score = score_runs(tuned, task),
+                          .score = score_wave_runs(tuned, task),
                           .continued = plain_rows(predicted_future(first, shown, kFutureSteps)),
                           .continued_error = continued_error(first, test)};
     for (const auto& run : tuned.runs) {
-      result.occlusion.push_back(occlusion_by_step(*run.model, task));
+      result.occlusion.push_back(wave_occlusion(*run.model, task));
       if (network == WaveNetwork::Transformer)
         numbers.heads.push_back(read_heads(*run.model, task));
     }

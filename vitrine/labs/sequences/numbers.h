@@ -26,7 +26,7 @@ std::vector<plot::Matrix> attention_of_wave(Model& model, const WaveTask& task, 
 
 /// By steps back: how far the prediction moves, on average, when that value is replaced by the mean
 /// of all values.
-std::vector<double> occlusion_by_step(Model& model, const WaveTask& task);
+std::vector<double> wave_occlusion(Model& model, const WaveTask& task);
 
 /// How far the prediction moves, on average, when the values before the last one change places.
 double shuffling_effect(Model& model, const WaveTask& task);

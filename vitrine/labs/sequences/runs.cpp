@@ -128,7 +128,7 @@ double best_rate(const std::vector<RateTrial>& trials) {
       ->rate;
 }
 
-WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task) {
+WaveScore score_wave_runs(const TunedRuns& tuned, const WaveTask& task) {
   const auto test = test_waves(task);
   const auto count = static_cast<double>(tuned.runs.size());
   WaveScore score{.trials = tuned.trials,

@@ -111,6 +111,6 @@ struct WaveScore {
   double seconds = 0;                     // of training, mean over the runs
   std::vector<double> epochs{}, curve{};  // error on the validation part, mean over the runs
 };
-WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task);
+WaveScore score_wave_runs(const TunedRuns& tuned, const WaveTask& task);
 
 }  // namespace vitrine::labs

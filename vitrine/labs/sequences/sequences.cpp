@@ -111,8 +111,8 @@ void teach_step_importance(Lesson& lesson, const SequenceNumbers& numbers) {
   const auto &transformer = numbers.networks[0], &rnn = numbers.networks[1];
   lesson.section("importance.title");
   lesson.say("importance.text");
-  lesson.table(importance_table(lesson, attention_summary(numbers), occlusion_summary(transformer),
-                                occlusion_summary(rnn)));
+  lesson.table(importance_table(lesson, wave_attention_summary(numbers),
+                                wave_occlusion_summary(transformer), wave_occlusion_summary(rnn)));
   const auto r = attention_and_occlusion(numbers, /*first_step=*/0);
   lesson.say(r.mean > 0.7   ? "importance.agree"
              : r.mean > 0.3 ? "importance.partly"

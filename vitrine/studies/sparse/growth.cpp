@@ -58,7 +58,7 @@ std::optional<PowerLaw> growth_of(const std::vector<AttentionCost>& costs,
   return fit_power_law(x, y);
 }
 
-double fixed_bytes(const NetworkSize& size) {
+double training_state_bytes(const NetworkSize& size) {
   constexpr double kCopies = 4;
   return kFloat * kCopies * static_cast<double>(size.parameters);
 }
@@ -72,7 +72,7 @@ double token_bytes(const NetworkSize& size) {
 
 double bytes_without_recompute(const NetworkSize& size, int64_t tokens) {
   const double inside = kFloat * static_cast<double>(size.layers) * inside_of_block(size);
-  return fixed_bytes(size) + static_cast<double>(tokens) * (token_bytes(size) + inside);
+  return training_state_bytes(size) + static_cast<double>(tokens) * (token_bytes(size) + inside);
 }
 
 Growth growth(const StepPart& step, const CostPart& cost, const std::vector<int64_t>& lengths) {
@@ -80,7 +80,7 @@ Growth growth(const StepPart& step, const CostPart& cost, const std::vector<int6
   if (!sparse.known() || !dense.known() || step.sparse.peak_bytes == 0) return {};
   const auto& size = step.size;
   const auto calculated = [&](double n, const AttentionLaws& laws) {
-    return fixed_bytes(size) + n * token_bytes(size) + laws.bytes->at(n);
+    return training_state_bytes(size) + n * token_bytes(size) + laws.bytes->at(n);
   };
   // What the formulas leave open is taken from the measured step.
   const auto n0 = static_cast<double>(step.tokens);

@@ -55,7 +55,7 @@ double total_ms(const AttentionCost& cost);
 double attention_bytes(const AttentionCost& cost);
 
 /// Weights, gradients and Adam's two moments.
-double fixed_bytes(const NetworkSize& size);
+double training_state_bytes(const NetworkSize& size);
 /// What a token adds outside of attention when blocks are recomputed: the inputs of all blocks, the
 /// inside of one with its gradients, the logits.
 double token_bytes(const NetworkSize& size);
