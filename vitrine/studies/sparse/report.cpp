@@ -81,6 +81,7 @@ void write_patterns(StudyReport& r) {
     std::get<plot::ImagePanel>(figure.panels[0]).title = r.text("patterns.matrix");
     std::get<plot::ImagePanel>(figure.panels[1]).title =
         r.text("patterns.view", "stride"_a = kStride);
+    for (auto& swatch : figure.legend) swatch.name = r.text("patterns.legend." + swatch.name);
     r.figure("pattern-" + name, figure, r.text("patterns.caption", "pattern"_a = name));
   }
 }
