@@ -2,26 +2,13 @@
 
 #include <torch/torch.h>
 
-#include <fstream>
-
 #include "vitrine/core/error.h"
-#include "vitrine/formats/npz.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/read_tensors.h"
 #include "vitrine/weights/sources.h"
 
 namespace vitrine {
 namespace {
-
-bool is_zip(const fs::path& path) {
-  char magic[2] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return magic[0] == 'P' && magic[1] == 'K';
-}
-
-TensorFile load_tensors(const fs::path& path) {
-  const bool npz = path.extension() == ".npz" || (fs::is_regular_file(path) && is_zip(path));
-  return npz ? load_npz(path) : load_safetensors(path);
-}
 
 const std::string& source_of(const TensorFile& file, const fs::path& path) {
   std::vector<std::string> known;
@@ -69,7 +56,7 @@ const Registry<Importer>& importers() {
 }
 
 ImportedModel import_weights(const fs::path& path, const std::vector<std::string>& settings) {
-  const auto file = load_tensors(path);
+  const auto file = read_tensors(path);
   const auto origin = path.string();
   ImportedModel result{
       .source = source_of(file, path), .checkpoint = {}, .recipe = {}, .account = {}};
