@@ -15,6 +15,7 @@
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/train/ema_model.h"
+#include "vitrine/train/freeze.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -122,7 +123,7 @@ class Training {
   /// False if the user interrupted it; the resume state is saved then. An epoch that is interrupted
   /// while it is evaluated is resumed behind its last batch.
   bool run_epoch() {
-    model_->train();
+    set_training_mode(*model_);
     const double began = now(), seconds_before = position_.seconds;
     int64_t examples = 0;
     Loader loader(*data_.train, {.batch = recipe_.data.batch,

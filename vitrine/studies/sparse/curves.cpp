@@ -42,7 +42,7 @@ double pair_fraction(const SparseTransformerConfig& config) {
 TrainedRun trained_run(const std::string& name, const SweepRun& result) {
   if (result.failed()) return {.name = name, .result = result};
   const auto folder = RunFolder::open(result.folder);
-  const auto recipe = read_recipe(folder.recipe().string(), {});
+  const auto recipe = read_stored_recipe(folder);
   return {.name = name,
           .result = result,
           .curves = curves_of(read_metrics(folder.metrics()), result.outcome->selection_metric),

@@ -81,7 +81,7 @@ SamplingSpeed sampling_speed(const std::shared_ptr<Model>& model, const std::str
 
 /// The first images of the run's test set: (N, T) bytes.
 torch::Tensor test_bytes(const fs::path& run, int64_t count) {
-  const auto recipe = read_recipe(RunFolder::open(run).recipe().string(), {});
+  const auto recipe = read_stored_recipe(RunFolder::open(run));
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   std::vector<int64_t> first(std::min(count, data.test->size()));
   std::iota(first.begin(), first.end(), 0);
