@@ -65,7 +65,7 @@ ImportedModel import_weights(const fs::path& path, const std::vector<std::string
   const auto description = importer.describe(mapped);
   auto& [model, info] = result.checkpoint;
   info.model = choose_model(description, settings, origin);
-  const LoadPolicy policy{.positions = importer.positions};
+  const LoadPolicy policy{.positions = importer.positions, .give_back = true};
   const auto shapes = weight_shapes(*model_without_memory(info.model, file, origin));
   const auto ours = mapped.converted(shapes);
   model = info.model.build();
