@@ -15,7 +15,7 @@
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/throughput.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 namespace {
 
 /// (rows, columns); what is hidden, -infinity, becomes NaN.
@@ -260,4 +260,4 @@ ReachCurves measure_reach(int64_t length, int64_t layers, uint64_t seed) {
   return curves;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

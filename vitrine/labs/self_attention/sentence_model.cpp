@@ -15,7 +15,7 @@
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/objective.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 namespace {
 
 constexpr auto kPerplexity = "perplexity";
@@ -113,4 +113,4 @@ SentenceAttention SentenceModel::read_untrained(const std::string& sentence) con
   return read_with(*untrained_, sentence);
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention
