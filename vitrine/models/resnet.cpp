@@ -1,6 +1,7 @@
 #include "vitrine/models/resnet.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/nn/readout.h"
 
 namespace vitrine {
 namespace {
@@ -74,7 +75,7 @@ torch::Tensor ResNet::features(const torch::Tensor& x) {
   if (config.stem == ResNetStem::ImageNet)
     map = torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1);
   for (auto& layer : layers) map = layer->forward(map);
-  return map.mean({2, 3});  // (B, C)
+  return read_map(map);  // (B, C)
 }
 
 torch::Tensor ResNet::logits(const torch::Tensor& features) { return fc(features); }

@@ -76,6 +76,7 @@ class Vit : public Model {
   std::optional<ImageShape> image_shape() const override;
   std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
+  torch::Tensor input_filters() const override { return patch_embed->proj->weight; }
 
   VitConfig config;
   PatchEmbed patch_embed{nullptr};
