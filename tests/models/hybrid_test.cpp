@@ -100,6 +100,20 @@ TEST(Hybrid, AFreshBlockPassesItsShortcutOn) {
   EXPECT_TRUE(last.equal(torch::zeros({128})));
 }
 
+TEST(Hybrid, ItsFiltersAreThoseOfTheFirstConvolution) {
+  const Vit resnet(on_resnet(ResNetStem::Cifar, {1}, /*image=*/32));
+  EXPECT_TRUE(
+      resnet.input_filters().equal(resnet.named_parameters()["patch_embed.backbone.conv1.weight"]));
+  const Vit bit({.image = 32,
+                 .patch = 1,
+                 .dim = 24,
+                 .depth = 1,
+                 .heads = 2,
+                 .backbone = {.kind = BackboneKind::Bit, .width = 32}});
+  EXPECT_EQ(bit.input_filters().sizes(), (std::vector<int64_t>{32, 3, 7, 7}));
+  EXPECT_NEAR(bit.input_filters()[3].std(/*unbiased=*/false).item<double>(), 1, 1e-3);
+}
+
 TEST(Hybrid, AnyVitTakesAnyBackbone) {
   for (const auto* settings :
        {"{patch: 1, backbone: {kind: resnet, blocks: [1, 1], stem: cifar}}",

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/formula_weights.h"
 #include "vitrine/core/files.h"
 #include "vitrine/models/resnet.h"
 #include "vitrine/models/vit.h"
@@ -13,39 +14,14 @@ namespace {
 
 constexpr double kOutput = 1e-4, kGradient = 1e-3;
 
-/// The generator's formula.
-torch::Tensor numbers(const std::string& name, at::IntArrayRef shape, double scale) {
-  uint32_t seed = 2166136261u;
-  for (const unsigned char byte : name) seed = (seed ^ byte) * 16777619u;
-  auto result = torch::empty(shape);
-  auto* out = result.data_ptr<float>();
-  for (int64_t i = 0; i < result.numel(); ++i) {
-    uint32_t h = (static_cast<uint32_t>(i) ^ seed) * 0x7FEB352Du;
-    h = (h ^ (h >> 15)) * 0x846CA68Bu;
-    h ^= h >> 16;
-    out[i] = static_cast<float>((h / 2147483648.0 - 1) * scale);
-  }
-  return result;
-}
-
-void fill(torch::nn::Module& model) {
-  const torch::NoGradGuard no_grad;
-  const auto set = [](const std::string& name, torch::Tensor tensor) {
-    if (tensor.scalar_type() != torch::kFloat) return;
-    const bool matrix = tensor.dim() >= 2;
-    tensor.copy_(numbers(name, tensor.sizes(), matrix ? std::sqrt(3.0 / tensor[0].numel()) : 0.1));
-    if (!matrix && (name.ends_with("weight") || name.ends_with("running_var"))) tensor.add_(1);
-  };
-  for (const auto& item : model.named_parameters()) set(item.key(), item.value());
-  for (const auto& item : model.named_buffers()) set(item.key(), item.value());
-}
+using test::numbers;
 
 void expect_parity(Model& model, const std::string& name, const std::string& file = "models.json") {
   const auto all =
       nlohmann::json::parse(read_file(fs::path(VITRINE_SOURCE_DIR "/tests/fixtures") / file));
   const auto& expected = all.at(name);
   const int64_t B = expected["batch"], S = expected["image"], N = expected["classes"];
-  fill(model);
+  test::fill_by_name(model);
   const auto x = numbers("input", {B, 3, S, S}, 2);
   {
     const torch::NoGradGuard no_grad;

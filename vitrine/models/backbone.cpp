@@ -103,6 +103,10 @@ class BitResNet : public BackboneImpl {
     map = torch::max_pool2d(map, kKernel, kStride);
     return stages->is_empty() ? map : stages->forward(map);
   }
+  torch::Tensor input_filters() const override {
+    const auto& conv = stem->at<StdConv2dImpl>(0);
+    return standardized(conv.weight, conv.config.standardize);
+  }
 
   torch::nn::Sequential stem{nullptr}, stages{nullptr};
 };
@@ -119,6 +123,7 @@ class ResNetBackbone : public BackboneImpl {
       if (child.value() != net.fc.ptr()) register_module(child.key(), child.value());
   }
   torch::Tensor forward(const torch::Tensor& x) override { return net.feature_map(x); }
+  torch::Tensor input_filters() const override { return net.input_filters(); }
 
   ResNet net;
 };

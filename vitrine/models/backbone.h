@@ -39,6 +39,8 @@ struct BackboneConfig {
 class BackboneImpl : public torch::nn::Module {
  public:
   virtual torch::Tensor forward(const torch::Tensor& x) = 0;
+  /// The kernels of the first convolution: (C, channels, k, k).
+  virtual torch::Tensor input_filters() const = 0;
 };
 TORCH_MODULE(Backbone);
 
@@ -49,6 +51,7 @@ class HybridEmbedImpl : public PatchEmbedImpl {
   HybridEmbedImpl(const BackboneConfig& c, int64_t image, int64_t channels, int64_t patch,
                   int64_t dim);
   torch::Tensor forward(const torch::Tensor& x) override;
+  torch::Tensor input_filters() const override { return backbone->input_filters(); }
 
   Backbone backbone{nullptr};
 };

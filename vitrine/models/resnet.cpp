@@ -1,6 +1,7 @@
 #include "vitrine/models/resnet.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/nn/readout.h"
 
 namespace vitrine {
 namespace {
@@ -83,7 +84,7 @@ torch::Tensor ResNet::feature_map(const torch::Tensor& x) {
 }
 
 torch::Tensor ResNet::features(const torch::Tensor& x) {
-  return feature_map(x).mean({2, 3});  // (B, C)
+  return read_map(feature_map(x));  // (B, C)
 }
 
 torch::Tensor ResNet::logits(const torch::Tensor& features) { return fc(features); }

@@ -48,6 +48,7 @@ class ResNet : public Model {
   void reset_head(int64_t classes) override;
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
+  torch::Tensor input_filters() const override { return conv1->weight; }
 
   ResNetConfig config;
   torch::nn::Conv2d conv1{nullptr};

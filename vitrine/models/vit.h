@@ -79,6 +79,7 @@ class Vit : public Model {
   std::optional<ImageShape> image_shape() const override;
   std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
+  torch::Tensor input_filters() const override { return patch_embed->input_filters(); }
 
   VitConfig config;
   PatchEmbed patch_embed{nullptr};
