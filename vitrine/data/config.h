@@ -50,6 +50,7 @@ struct DataConfig {
   int64_t batch = 128;
   double validation = 0.1;
   int64_t limit = 0;
+  double fraction = 1;
   int64_t workers = 1;
   PreprocessConfig preprocess;
   AugmentConfig augment;

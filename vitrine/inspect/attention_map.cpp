@@ -35,6 +35,7 @@ std::string range_text(const AttentionMap& map) {
 }
 
 std::string describe(const AttentionMap& map) {
+  if (range_of(map).high == 0) return "nothing above 0";
   return range_text(map) + " uniform" +
          (near_uniform(map) ? ": close to uniform, not informative" : "");
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace vitrine {
@@ -14,7 +15,8 @@ using plot::HeatMap;
 using plot::ImagePanel;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
-constexpr double kRolloutPanel = 210;
+constexpr double kMapPanel = 210, kStripPanel = 130, kFilterPanel = 76;
+constexpr int64_t kFilterColumns = 7;
 
 /// "H 0.97; 0.94–1.18 ×".
 std::string figures_of(const AttentionMap& map) {
@@ -47,6 +49,26 @@ std::string scale_text(const std::vector<const AttentionMap*>& maps) {
       beyond == 0 ? "no value lies beyond"
                   : fmt::format("{} of {} values lie beyond and have the colour of that end",
                                 beyond, values));
+}
+
+/// A map over the image; what is uniform is transparent.
+ImagePanel over_image(const Explanation& e, const AttentionMap& map, const std::string& title,
+                      double size) {
+  return {.title = title,
+          .image = e.image,
+          .heat = on_scale(map),
+          .colors = plot::ColorMap::BlueRed,
+          .low = -kScaleDoublings,
+          .high = kScaleDoublings,
+          .alpha = 0.8,
+          .fade = true,
+          .smooth = false,
+          .size = size};
+}
+
+std::string sentence_case(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
 }
 
 std::vector<std::string> numbered(const char* what, size_t count) {
@@ -130,33 +152,53 @@ Figure prediction_figure(const Explanation& e) {
 }
 
 Figure rollout_figure(const Explanation& e) {
+  const auto& rollout = *e.map(ExplainMethod::Rollout);
   Figure figure{.title = fmt::format("Attention rollout: how much of each {} reaches {}",
                                      token_word(e), readout_text(e))};
-  const auto size = kRolloutPanel;
-  std::vector<const AttentionMap*> maps = {&e.rollout};
-  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = size});
+  std::vector<const AttentionMap*> maps = {&rollout};
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = kMapPanel});
   if (e.readout == Readout::Weighted) {
     figure.panels.push_back(
-        scaled_map(e.pooling, "Pooling weights: " + figures_of(e.pooling), size));
+        scaled_map(e.pooling, "Pooling weights: " + figures_of(e.pooling), kMapPanel));
     maps.push_back(&e.pooling);
   }
-  figure.panels.push_back(scaled_map(e.rollout, "Rollout: " + figures_of(e.rollout), size));
-  figure.panels.push_back(ImagePanel{.title = "Rollout over the image",
-                                     .image = e.image,
-                                     .heat = on_scale(e.rollout),
-                                     .colors = plot::ColorMap::BlueRed,
-                                     .low = -kScaleDoublings,
-                                     .high = kScaleDoublings,
-                                     .alpha = 0.8,
-                                     .fade = true,
-                                     .smooth = false,
-                                     .size = size});
+  figure.panels.push_back(scaled_map(rollout, "Rollout: " + figures_of(rollout), kMapPanel));
+  figure.panels.push_back(over_image(e, rollout, "Rollout over the image", kMapPanel));
   figure.columns = static_cast<int64_t>(figure.panels.size());
   add_scale(figure);
   figure.note = fmt::format(
       "Rollout: {}. {} Over the image, 1 × is transparent. H: entropy divided by log {} (1 = "
       "uniform).",
-      describe(e.rollout), scale_text(maps), e.rollout.tokens);
+      describe(rollout), scale_text(maps), rollout.tokens);
+  return figure;
+}
+
+Figure class_maps_figure(const Explanation& e) {
+  Figure figure{.title = fmt::format("Evidence for {} ({:.1f} %)", e.target.label,
+                                     100 * e.target.probability)};
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = kMapPanel});
+  std::vector<const AttentionMap*> maps;
+  std::string ranges;
+  for (const auto& [method, map] : e.maps) {
+    if (method == ExplainMethod::Rollout) continue;
+    const auto title = sentence_case(method_title(method));
+    figure.panels.push_back(scaled_map(map, title + ": " + figures_of(map), kMapPanel));
+    figure.panels.push_back(over_image(e, map, title + " over the image", kMapPanel));
+    maps.push_back(&map);
+    ranges += fmt::format("{}: {}. ", title, describe(map));
+  }
+  figure.columns = static_cast<int64_t>(figure.panels.size());
+  add_scale(figure);
+  figure.note = fmt::format("{}{} Over the image, 1 × is transparent.", ranges, scale_text(maps));
+  return figure;
+}
+
+Figure strip_figure(const Explanation& e) {
+  Figure figure;
+  figure.panels.push_back(ImagePanel{.title = "image", .image = e.image, .size = kStripPanel});
+  for (const auto& [method, map] : e.maps)
+    figure.panels.push_back(over_image(e, map, method_title(method), kStripPanel));
+  figure.columns = static_cast<int64_t>(figure.panels.size());
   return figure;
 }
 
@@ -212,6 +254,19 @@ Figure positions_figure(const Explanation& e) {
     }
   }
   figure.columns = static_cast<int64_t>(figure.column_names.size());
+  return figure;
+}
+
+Figure filters_figure(const Explanation& e) {
+  Figure figure{
+      .title = "First layer: principal components of its filters",
+      .columns = kFilterColumns,
+      .note = fmt::format("{} x {} pixels each, the fraction of the variance over it. Grey is 0.",
+                          e.filters.front().image.height, e.filters.front().image.width)};
+  for (const auto& component : e.filters)
+    figure.panels.push_back(ImagePanel{.title = fmt::format("{:.1f} %", 100 * component.variance),
+                                       .image = component.image,
+                                       .size = kFilterPanel});
   return figure;
 }
 

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "vitrine/core/error.h"
-#include "vitrine/core/interrupt.h"
 #include "vitrine/core/random.h"
 #include "vitrine/studies/sparse/measure.h"
 #include "vitrine/studies/sparse/stored.h"
@@ -46,21 +43,6 @@ SweepConfig smoke_sweep(SweepConfig config, const fs::path& bytes) {
     config.set.emplace_back(key, setting.substr(key.size() + 1));
   }
   return config;
-}
-
-/// What is stored in the part's file; measured first if it is asked for, missing or older than the
-/// `source` that it is made of.
-template <typename Part, typename Measure>
-std::optional<Part> measured_part(const StudyOptions& o, const std::string& name,
-                                  const Measure& measure, const fs::path& source = {}) {
-  const auto file = o.out / fmt::format("{}{}.json", name, o.smoke ? "-smoke" : "");
-  const bool old = !fs::exists(file) ||
-                   (!source.empty() && fs::last_write_time(file) < fs::last_write_time(source));
-  if ((o.names(name) || (o.parts.empty() && old)) && !interrupted()) {
-    fmt::print(stderr, "{}\n", name);
-    write_part(file, measure());
-  }
-  return read_part<Part>(file);
 }
 
 void train_part(const StudyOptions& o, const std::string& part, SparseStudy& study) {
@@ -110,7 +92,7 @@ SparseStudy run_sparse_study(const StudyOptions& o) {
     study.images = measured_part<ImagesPart>(
         o, "images",
         [&] { return generate_images(best->folder, o.out, o.smoke ? "images-smoke" : "images"); },
-        RunFolder::open(best->folder).best());
+        {RunFolder::open(best->folder).best()});
   return study;
 }
 
