@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "vitrine/studies/addition/findings.h"
+#include "vitrine/studies/addition/report_networks.h"
+#include "vitrine/studies/addition/sweep_figures.h"
+
 namespace vitrine::addition {
 namespace {
 

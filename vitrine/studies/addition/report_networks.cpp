@@ -1,9 +1,11 @@
+#include "vitrine/studies/addition/report_networks.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
-#include "vitrine/studies/addition/report.h"
+#include "vitrine/studies/addition/network_figures.h"
 
 namespace vitrine::addition {
 namespace {
