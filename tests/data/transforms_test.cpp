@@ -1,4 +1,6 @@
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
+#include "vitrine/data/resize.h"
 
 #include <gtest/gtest.h>
 

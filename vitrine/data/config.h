@@ -7,7 +7,7 @@
 #include "vitrine/core/fields.h"
 #include "vitrine/core/files.h"
 #include "vitrine/data/registry.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 
 namespace vitrine {
 

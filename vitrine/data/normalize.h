@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/image.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/geometry.h"
 
 namespace vitrine {
 

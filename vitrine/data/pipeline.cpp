@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
 #include "vitrine/data/rand_augment.h"
 #include "vitrine/data/random_crop.h"
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "vitrine/core/error.h"
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/inspect/rollout.h"
