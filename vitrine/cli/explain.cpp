@@ -30,11 +30,11 @@ int run_explain(const ExplainOptions& o, Streams streams) {
   const auto& best = explanation.predictions.front();
   streams.err << fmt::format("{}: {} ({:.1f} %); wrote {} files\nrollout: {}\n", o.image,
                              best.label, 100 * best.probability, files.size(),
-                             describe(explanation.rollout));
+                             describe_attention_map(explanation.rollout));
   if (o.json) {
     auto names = ordered_json::array();
     for (const auto& file : files) names.push_back(file.string());
-    const auto range = range_of(explanation.rollout);
+    const auto range = attention_map_range(explanation.rollout);
     const ordered_json json = {{"file", o.image},
                                {"label", best.label},
                                {"probability", best.probability},

@@ -23,7 +23,8 @@ constexpr std::pair<std::string_view, torch::ScalarType> kDtypes[] = {
 torch::ScalarType torch_dtype(std::string_view name) {
   for (const auto& [known, dtype] : kDtypes)
     if (known == name) return dtype;
-  TORCH_INTERNAL_ASSERT(false, "a dtype that parse_header knows is missing: ", std::string(name));
+  TORCH_INTERNAL_ASSERT(
+      false, "a dtype that parse_safetensors_header knows is missing: ", std::string(name));
 }
 
 std::string stored_dtype(const torch::Tensor& tensor, const std::string& name,
@@ -82,7 +83,7 @@ class Input {
 std::string read_header_bytes(Input& in, const fs::path& path) {
   std::string bytes(std::min(kLengthBytes, in.size()), '\0');
   in.read(bytes.data(), bytes.size());
-  const uint64_t length = header_length(bytes, in.size(), path);
+  const uint64_t length = safetensors_header_length(bytes, in.size(), path);
   bytes.resize(kLengthBytes + length);
   in.read(bytes.data() + kLengthBytes, length);
   return bytes;
@@ -108,8 +109,8 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
         {.name = name, .dtype = stored_dtype(tensor, name, path), .shape = tensor.sizes().vec()});
     dense[name] = tensor.detach().to(torch::kCPU).contiguous();
   }
-  lay_out(header, path);
-  auto bytes = write_header(header, path);
+  lay_out_safetensors(header, path);
+  auto bytes = write_safetensors_header(header, path);
   Checksum sum;
   sum.add(bytes.data(), bytes.size());
   for (const auto& t : header.tensors) sum.add(dense[t.name]);
@@ -123,7 +124,7 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
 TensorFile load_safetensors(const fs::path& path) {
   Input in(path);
   auto bytes = read_header_bytes(in, path);
-  auto header = parse_header(bytes, in.size(), path);
+  auto header = parse_safetensors_header(bytes, in.size(), path);
   const bool sealed = !header.checksum.empty();
   Checksum sum;
   if (sealed) bytes.replace(header.checksum_at, kChecksumDigits, kChecksumDigits, '0');
@@ -147,7 +148,7 @@ TensorFile load_safetensors(const fs::path& path) {
 std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
   Input in(path);
   const auto bytes = read_header_bytes(in, path);
-  return parse_header(bytes, in.size(), path).metadata;
+  return parse_safetensors_header(bytes, in.size(), path).metadata;
 }
 
 }  // namespace vitrine

@@ -18,7 +18,7 @@ constexpr double kRolloutPanel = 210;
 
 /// "H 0.97; 0.94–1.18 ×".
 std::string figures_of(const AttentionMap& map) {
-  return fmt::format("H {:.2f}; {}", map.entropy, range_text(map));
+  return fmt::format("H {:.2f}; {}", map.entropy, attention_range_text(map));
 }
 
 /// Leaves a panel's room white.
@@ -39,7 +39,7 @@ std::vector<const AttentionMap*> all_heads(const Explanation& e) {
 std::string scale_text(const std::vector<const AttentionMap*>& maps) {
   int64_t beyond = 0, values = 0;
   for (const auto* map : maps) {
-    beyond += beyond_scale(*map);
+    beyond += attention_beyond_scale(*map);
     values += static_cast<int64_t>(map->multiples.values.size());
   }
   return fmt::format(
@@ -99,7 +99,7 @@ std::string near_uniform_text(const Explanation& e) {
   const auto maps = all_heads(e);
   const auto count = [&](double factor) {
     return std::count_if(maps.begin(), maps.end(),
-                         [&](const auto* map) { return within(*map, factor); });
+                         [&](const auto* map) { return attention_map_within(*map, factor); });
   };
   std::string text;
   if (const auto near = count(kNearUniform); near > 0)
@@ -143,7 +143,7 @@ Figure rollout_figure(const Explanation& e) {
   figure.panels.push_back(scaled_map(e.rollout, "Rollout: " + figures_of(e.rollout), size));
   figure.panels.push_back(ImagePanel{.title = "Rollout over the image",
                                      .image = e.image,
-                                     .heat = on_scale(e.rollout),
+                                     .heat = attention_on_scale(e.rollout),
                                      .colors = plot::ColorMap::BlueRed,
                                      .low = -kScaleDoublings,
                                      .high = kScaleDoublings,
@@ -152,11 +152,11 @@ Figure rollout_figure(const Explanation& e) {
                                      .smooth = false,
                                      .size = size});
   figure.columns = static_cast<int64_t>(figure.panels.size());
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format(
       "Rollout: {}. {} Over the image, 1 × is transparent. H: entropy divided by log {} (1 = "
       "uniform).",
-      describe(e.rollout), scale_text(maps), e.rollout.tokens);
+      describe_attention_map(e.rollout), scale_text(maps), e.rollout.tokens);
   return figure;
 }
 
@@ -184,7 +184,7 @@ Figure attention_figure(const Explanation& e) {
         figure.panels.push_back(blank(size));
     }
   }
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format(
       "Weights of {} on the {}, times the number of tokens. Over each map H, the entropy of the "
       "weights{} divided by that of uniform attention (1 = uniform, 0 = a single token), and the "

@@ -6,8 +6,8 @@ namespace vitrine::addition {
 
 /// The parts of the page about trained networks, each with its heading; a part without data writes
 /// nothing.
-void write_tuned(AdditionReport& r, const Networks& networks);
-void write_low_rate(AdditionReport& r, const Networks& networks);
-void write_attention(AdditionReport& r, const AttentionStudy& attention);
+void write_tuned_networks(AdditionReport& r, const Networks& networks);
+void write_low_rate_networks(AdditionReport& r, const Networks& networks);
+void write_network_attention(AdditionReport& r, const AttentionStudy& attention);
 
 }  // namespace vitrine::addition

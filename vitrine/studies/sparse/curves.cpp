@@ -24,7 +24,7 @@ void add(Curve& curve, double seconds, double bits) {
 double pair_fraction(const SparseTransformerConfig& config) {
   double sum = 0;
   for (int64_t layer = 0; layer < config.layers; ++layer)
-    for (const auto& group : attention_of(config, layer).groups())
+    for (const auto& group : sparse_transformer_attention(config, layer).groups())
       sum += static_cast<double>(group.count) * pattern_density(group.pattern, config.length());
   return sum / static_cast<double>(config.layers * config.heads);
 }

@@ -41,7 +41,7 @@ PowerLaw fit_power_law(const std::vector<double>& x, const std::vector<double>& 
   std::vector<double> log_x, log_y;
   for (const double value : x) log_x.push_back(std::log(value));
   for (const double value : y) log_y.push_back(std::log(value));
-  const double exponent = slope(log_x, log_y);
+  const double exponent = fitted_slope(log_x, log_y);
   return {std::exp(mean_std(log_y).mean - exponent * mean_std(log_x).mean), exponent};
 }
 
