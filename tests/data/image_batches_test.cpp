@@ -41,7 +41,7 @@ torch::Tensor normalized(const Image& image, const DataConfig& c) {
 }  // namespace
 
 TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
-  const auto c = resolved(small());
+  const auto c = resolved_data_config(small());
   const auto train = open_image_split(c, 0, Split::Train);
   std::vector<int64_t> expected(4);
   for (int64_t i = 0; i < train->size(); ++i) ++expected[train->label(i)];
@@ -50,7 +50,7 @@ TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
 }
 
 TEST(ImageBatches, NormalisesImagesAsStored) {
-  const auto c = resolved(small());
+  const auto c = resolved_data_config(small());
   const auto data = open_image_split(c, 0, Split::Test);
   const auto batch = open_data(c, 0).test->load({3, 1}, -1);
   EXPECT_EQ(batch.inputs.sizes(), (std::vector<int64_t>{2, 3, 16, 16}));
@@ -60,7 +60,7 @@ TEST(ImageBatches, NormalisesImagesAsStored) {
 }
 
 TEST(ImageBatches, CropsAndFlipsAsThePlainTransformsDo) {
-  auto c = resolved(small());
+  auto c = resolved_data_config(small());
   c.augment.crop_padding = 3;
   c.augment.flip = 0.5;
   const auto data = open_image_split(c, 7, Split::Train);
@@ -130,7 +130,7 @@ TEST(ImageBatches, EvaluationResizesAndThenCropsTheCentre) {
   auto c = small();
   c.preprocess.image = 14;
   c.preprocess.resize = 20;
-  c = resolved(c);
+  c = resolved_data_config(c);
   const auto data = open_image_split(c, 0, Split::Test);
   const auto batch = open_data(c, 0).test->load({3}, -1);
   const auto expected =
@@ -148,7 +148,7 @@ TEST(ImageBatches, ARandomResizedCropReplacesResizeAndCropInTraining) {
   c.preprocess.resize = 14;
   c.augment.random_resized_crop = 0.3;
   c.augment.flip = 0.5;
-  c = resolved(c);
+  c = resolved_data_config(c);
   const auto data = open_image_split(c, 7, Split::Train);
   const auto batch = open_data(c, 7).train->load(first(20), 5);
   for (int64_t i = 0; i < 20; ++i) {
@@ -289,7 +289,7 @@ TEST(Preprocess, SurvivesAsText) {
 }
 
 TEST(DataConfig, SurvivesAsTextAndResolvesTheStatistics) {
-  const auto c = resolved(DataConfig{});
+  const auto c = resolved_data_config(DataConfig{});
   EXPECT_EQ(c.preprocess.mean.size(), 3);
   DataConfig read;
   Settings::from_text(to_yaml(c), "test").read_into(read);

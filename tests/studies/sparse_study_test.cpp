@@ -8,7 +8,10 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/translations.h"
 #include "vitrine/core/files.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/sparse/growth.h"
+#include "vitrine/studies/sparse/networks.h"
 #include "vitrine/studies/sparse/stored.h"
 
 namespace vitrine::sparse {

@@ -47,7 +47,7 @@ void check_same_recipe(const TrainOptions& o) {
     return;
   }
   const auto resolved_text = [](Recipe recipe) {
-    recipe.data = resolved(recipe.data);
+    recipe.data = resolved_data_config(recipe.data);
     return to_yaml(recipe);
   };
   const auto stored = read_stored_recipe(RunFolder::open(o.resume));

@@ -139,7 +139,7 @@ void Preprocess::validate() const {
   check_statistics(mean, std);
 }
 
-DataConfig resolved(DataConfig config) {
+DataConfig resolved_data_config(DataConfig config) {
   if (const auto traits = config.dataset->images()) {
     auto& how = config.preprocess;
     if (how.mean.empty()) how.mean = traits->mean;
@@ -150,7 +150,7 @@ DataConfig resolved(DataConfig config) {
 }
 
 std::optional<Preprocess> preprocess_of(const DataConfig& config) {
-  const auto full = resolved(config);
+  const auto full = resolved_data_config(config);
   const auto traits = full.dataset->images();
   if (!traits) return std::nullopt;
   const auto& wish = full.preprocess;

@@ -7,7 +7,7 @@
 #include "vitrine/core/fields.h"
 #include "vitrine/core/files.h"
 #include "vitrine/data/registry.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 
 namespace vitrine {
 
@@ -76,7 +76,7 @@ struct Preprocess {
 };
 
 /// The config with mean and std filled in by the data set's own where they are empty.
-DataConfig resolved(DataConfig config);
+DataConfig resolved_data_config(DataConfig config);
 
 /// How the config's images are prepared for evaluation; nothing if its data are no images.
 std::optional<Preprocess> preprocess_of(const DataConfig& config);

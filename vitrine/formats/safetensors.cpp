@@ -21,7 +21,8 @@ constexpr std::pair<std::string_view, torch::ScalarType> kDtypes[] = {
 torch::ScalarType torch_dtype(std::string_view name) {
   for (const auto& [known, dtype] : kDtypes)
     if (known == name) return dtype;
-  TORCH_INTERNAL_ASSERT(false, "a dtype that parse_header knows is missing: ", std::string(name));
+  TORCH_INTERNAL_ASSERT(
+      false, "a dtype that parse_safetensors_header knows is missing: ", std::string(name));
 }
 
 std::string stored_dtype(const torch::Tensor& tensor, const std::string& name,
@@ -74,8 +75,8 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
         {.name = name, .dtype = stored_dtype(tensor, name, path), .shape = tensor.sizes().vec()});
     dense[name] = tensor.detach().to(torch::kCPU).contiguous();
   }
-  lay_out(header, path);
-  auto bytes = write_header(header, path);
+  lay_out_safetensors(header, path);
+  auto bytes = write_safetensors_header(header, path);
   Checksum sum;
   sum.add(bytes.data(), bytes.size());
   for (const auto& t : header.tensors) sum.add(dense[t.name]);

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "vitrine/core/image_files.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 #include "vitrine/plot/page.h"
 
 namespace vitrine::labs {

@@ -35,7 +35,7 @@ std::string epoch_text(const EpochSummary& epoch, const Objective& objective) {
     text += ", * best so far";
   else if (!epoch.best.empty())
     text += fmt::format(", best {} at epoch {}",
-                        selection.text(value_of(epoch.best, selection.name)), epoch.best_epoch);
+                        selection.text(metric_value(epoch.best, selection.name)), epoch.best_epoch);
   return text + ", " + duration_text(epoch.seconds);
 }
 
@@ -155,7 +155,7 @@ RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
 
 RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
   open_device(options.device);
-  recipe.data = resolved(recipe.data);
+  recipe.data = resolved_data_config(recipe.data);
   const auto say = [&](const std::string& text) {
     if (options.on_message) options.on_message(text);
   };

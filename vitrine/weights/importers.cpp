@@ -69,7 +69,7 @@ ImportedModel import_weights(const fs::path& path, const std::vector<std::string
   const auto shapes = weight_shapes(*model_without_memory(info.model, file, origin));
   const auto ours = mapped.converted(shapes);
   model = info.model.build();
-  result.account = joined(mapped.account(), load_weights(*model, ours, origin, policy));
+  result.account = joined_accounts(mapped.account(), load_weights(*model, ours, origin, policy));
   model->eval();
   if (const auto shape = model->image_shape(); shape && importer.preprocess != nullptr) {
     info.preprocess = importer.preprocess(*shape);

@@ -84,7 +84,7 @@ double time_exponent(const std::vector<LengthPoint>& points) {
     x.push_back(std::log(point.length));
     y.push_back(std::log(point.milliseconds));
   }
-  return slope(x, y);
+  return fitted_slope(x, y);
 }
 
 }  // namespace

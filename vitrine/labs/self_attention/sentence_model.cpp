@@ -101,8 +101,8 @@ SentenceModel::SentenceModel(const LabOptions& options) {
                .vocabulary = sentence_vocabulary().size(),
                .parameters = parameter_count(*trained_),
                .seconds = run.outcome.seconds,
-               .untrained_perplexity = value_of(before.metrics, kPerplexity),
-               .perplexity = value_of(run.outcome.test, kPerplexity)};
+               .untrained_perplexity = metric_value(before.metrics, kPerplexity),
+               .perplexity = metric_value(run.outcome.test, kPerplexity)};
 }
 
 SentenceAttention SentenceModel::read(const std::string& sentence) const {

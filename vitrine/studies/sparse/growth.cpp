@@ -1,9 +1,11 @@
+#include "vitrine/studies/sparse/growth.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/line_fit.h"
 #include "vitrine/core/task.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -39,12 +41,9 @@ PowerLaw fit_power_law(const std::vector<double>& x, const std::vector<double>& 
   std::vector<double> log_x, log_y;
   for (const double value : x) log_x.push_back(std::log(value));
   for (const double value : y) log_y.push_back(std::log(value));
-  const double exponent = slope(log_x, log_y);
+  const double exponent = fitted_slope(log_x, log_y);
   return {std::exp(mean_std(log_y).mean - exponent * mean_std(log_x).mean), exponent};
 }
-
-double total_ms(const AttentionCost& cost) { return cost.total_ms; }
-double attention_bytes(const AttentionCost& cost) { return static_cast<double>(cost.bytes); }
 
 std::optional<PowerLaw> growth_of(const std::vector<AttentionCost>& costs,
                                   double (*figure)(const AttentionCost&)) {

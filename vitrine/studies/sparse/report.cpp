@@ -6,7 +6,9 @@
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/inspect/pattern_figure.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/sparse/growth.h"
 
 namespace vitrine::sparse {
 namespace {

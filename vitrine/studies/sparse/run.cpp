@@ -2,7 +2,9 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/sparse/networks.h"
 #include "vitrine/studies/sparse/stored.h"
 #include "vitrine/train/run_folder.h"
 
@@ -50,7 +52,7 @@ void train_part(const StudyOptions& o, const std::string& part, SparseStudy& stu
   auto config = part_config(o, file);
   if (o.smoke) config = smoke_sweep(std::move(config), write_smoke_bytes(o.out));
   if (const auto result = run_part(o, part, file, config))
-    study.trained[part] = trained_part(config, *result);
+    study.trained[part] = collect_curves(config, *result);
 }
 
 /// The run whose network generates images; null if there is none.
@@ -61,12 +63,6 @@ const SweepRun* best_run(const SparseStudy& study) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& sparse_parts() {
-  static const std::vector<std::string> parts = {"cost",   "step",    "sampling", "patterns",
-                                                 "orders", "strides", "best",     "images"};
-  return parts;
-}
 
 SparseStudy run_sparse_study(const StudyOptions& o) {
   check_parts(o, "sparse", sparse_parts());
