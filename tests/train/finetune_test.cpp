@@ -46,7 +46,7 @@ class FineTuning : public testing::Test {
   /// Starts from the weights; `said_` is what became of them.
   std::shared_ptr<Model> started(const std::vector<std::string>& overrides = {}) {
     auto tuned = recipe(overrides);
-    tuned.data = resolved(tuned.data);
+    tuned.data = resolved_data_config(tuned.data);
     const auto data = open_data(tuned.data, /*seed=*/1);
     InitWeights weights(tuned.init);
     weights.fit(tuned, data);
@@ -122,7 +122,7 @@ TEST_F(FineTuning, ANewHeadOfZerosStartsAtTheLogarithmOfTheClasses) {
 
 TEST_F(FineTuning, OtherClassesOfTheSameNumberGetANewHead) {
   auto tuned = recipe();
-  auto data = open_data(resolved(tuned.data), /*seed=*/1);
+  auto data = open_data(resolved_data_config(tuned.data), /*seed=*/1);
   data.classes.back() = "another";
   InitWeights weights(tuned.init);
   weights.fit(tuned, data);

@@ -51,7 +51,7 @@ class Checksum {
 
 /// The length and the JSON that a file begins with.
 std::string_view header_bytes(std::string_view file, const fs::path& path) {
-  const auto length = header_length(file.substr(0, kLengthBytes), file.size(), path);
+  const auto length = safetensors_header_length(file.substr(0, kLengthBytes), file.size(), path);
   return file.substr(0, kLengthBytes + length);
 }
 
@@ -91,7 +91,7 @@ TensorFile load_safetensors(const fs::path& path) {
   const auto mapping = std::make_shared<const FileMapping>(path, "safetensors");
   const auto all = mapping->bytes();
   std::string bytes(header_bytes(all, path));
-  auto header = parse_header(bytes, all.size(), path);
+  auto header = parse_safetensors_header(bytes, all.size(), path);
   const bool sealed = !header.checksum.empty();
   Checksum sum;
   if (sealed) bytes.replace(header.checksum_at, kChecksumDigits, kChecksumDigits, '0');
@@ -117,7 +117,8 @@ TensorFile load_safetensors(const fs::path& path) {
 
 std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
   const FileMapping mapping(path, "safetensors");
-  return parse_header(header_bytes(mapping.bytes(), path), mapping.bytes().size(), path).metadata;
+  return parse_safetensors_header(header_bytes(mapping.bytes(), path), mapping.bytes().size(), path)
+      .metadata;
 }
 
 }  // namespace vitrine

@@ -34,9 +34,9 @@ std::string attention_range_text(const AttentionMap& map) {
   return fmt::format("{}–{} ×", number(range.low), number(range.high));
 }
 
-std::string describe(const AttentionMap& map) {
-  if (range_of(map).high == 0) return "nothing above 0";
-  return range_text(map) + " uniform" +
+std::string describe_attention_map(const AttentionMap& map) {
+  if (attention_map_range(map).high == 0) return "nothing above 0";
+  return attention_range_text(map) + " uniform" +
          (near_uniform(map) ? ": close to uniform, not informative" : "");
 }
 

@@ -29,10 +29,10 @@ inline constexpr double kNearUniform = 1.25;
 inline constexpr double kWeak = 2;  // initial weights alone give maps of about this range
 
 /// "0.94–1.18 ×".
-std::string range_text(const AttentionMap& map);
+std::string attention_range_text(const AttentionMap& map);
 /// "0.94–1.18 × uniform: close to uniform, not informative", or the range alone; "nothing above 0"
 /// for a map of zeros.
-std::string describe(const AttentionMap& map);
+std::string describe_attention_map(const AttentionMap& map);
 
 // One scale for all maps of all figures: logarithmic, from 1/8 of uniform to 8 times uniform. Maps
 // that are close to uniform look so, whatever their own range is.

@@ -56,7 +56,7 @@ ImagePanel over_image(const Explanation& e, const AttentionMap& map, const std::
                       double size) {
   return {.title = title,
           .image = e.image,
-          .heat = on_scale(map),
+          .heat = attention_on_scale(map),
           .colors = plot::ColorMap::BlueRed,
           .low = -kScaleDoublings,
           .high = kScaleDoublings,
@@ -169,7 +169,7 @@ Figure rollout_figure(const Explanation& e) {
   figure.note = fmt::format(
       "Rollout: {}. {} Over the image, 1 × is transparent. H: entropy divided by log {} (1 = "
       "uniform).",
-      describe(rollout), scale_text(maps), rollout.tokens);
+      describe_attention_map(rollout), scale_text(maps), rollout.tokens);
   return figure;
 }
 
@@ -185,10 +185,10 @@ Figure class_maps_figure(const Explanation& e) {
     figure.panels.push_back(scaled_map(map, title + ": " + figures_of(map), kMapPanel));
     figure.panels.push_back(over_image(e, map, title + " over the image", kMapPanel));
     maps.push_back(&map);
-    ranges += fmt::format("{}: {}. ", title, describe(map));
+    ranges += fmt::format("{}: {}. ", title, describe_attention_map(map));
   }
   figure.columns = static_cast<int64_t>(figure.panels.size());
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format("{}{} Over the image, 1 × is transparent.", ranges, scale_text(maps));
   return figure;
 }

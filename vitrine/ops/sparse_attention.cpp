@@ -281,8 +281,8 @@ torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
   const auto pairs = kernels::attention_plan(pattern, q.size(1))->pairs;
   RECORD_FUNCTION("vitrine::sparse_attention", std::vector<c10::IValue>({q, k, v, pairs}));
   if (q.is_meta()) return v.new_empty({v.size(0), v.size(1), v.size(2) * v.size(3)});
-  if (ReferenceOps::wanted()) return masked_attention(q, k, v, pattern, dropout);
-  if (!has_cpu_kernel(q)) return block_attention(q, k, v, pattern, dropout);
+  if (ReferenceOps::wanted()) return sparse_attention_reference(q, k, v, pattern, dropout);
+  if (!has_cpu_kernel(q)) return blockwise_sparse_attention(q, k, v, pattern, dropout);
   return SparseAttention::apply(q, k, v, pattern, dropout).flatten(/*start_dim=*/2);
 }
 
