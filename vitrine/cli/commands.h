@@ -9,6 +9,7 @@ Command bench_command();
 Command data_command();
 Command eval_command();
 Command explain_command();
+Command export_command();
 Command import_command();
 Command inspect_command();
 Command lab_command();

@@ -56,7 +56,7 @@ Command explain_command() {
   return {"explain", "show which parts of an image a model attends to", [](CLI::App& app) {
             const auto o = std::make_shared<ExplainOptions>();
             app.add_option("-m,--model", o->model,
-                           "a run folder (its best checkpoint) or a checkpoint")
+                           "a run folder (its best checkpoint), a checkpoint or published weights")
                 ->required();
             app.add_option("image", o->image, "JPEG, PNG or WebP file")->required();
             app.add_option("-o,--out", o->out, "folder for the figures and explain.html")
