@@ -40,6 +40,18 @@ torch::Tensor normalized(const Image& image, const DataConfig& c) {
 
 }  // namespace
 
+TEST(Preprocess, StretchKeepsTheWholeImage) {
+  Image image(30, 12);
+  for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i * 7);
+  Preprocess how{.image = 8, .resize = 8, .stretch = true};
+  const auto square = resize(image, 8, 8, how.interpolation);
+  EXPECT_TRUE(preprocess(image, how).equal(preprocess(square, how)));
+  how.stretch = false;
+  EXPECT_FALSE(preprocess(image, how).equal(preprocess(square, how)));
+  how = {.image = 8, .resize = 10, .stretch = true};
+  EXPECT_TRUE(test::contains(test::error_of([&] { how.validate(); }), "resize must be image 8"));
+}
+
 TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
   const auto c = resolved_data_config(small());
   const auto train = open_image_split(c, 0, Split::Train);

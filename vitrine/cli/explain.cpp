@@ -146,7 +146,8 @@ Command explain_command() {
   return {
       "explain", "show which parts of an image a prediction comes from", [](CLI::App& app) {
         const auto o = std::make_shared<ExplainOptions>();
-        app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+        app.add_option("-m,--model", o->model,
+                       "a run folder (its best checkpoint), a checkpoint or published weights")
             ->required();
         app.add_option("images", o->inputs, "JPEG, PNG or WebP files, or folders of them")
             ->required();

@@ -152,7 +152,8 @@ Command predict_command() {
   return {
       "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
-        app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+        app.add_option("-m,--model", o->model,
+                       "a run folder (its best checkpoint), a checkpoint or published weights")
             ->required();
         app.add_option("inputs", o->inputs,
                        "JPEG, PNG or WebP files, folders of them, or expressions such as 57+68")

@@ -124,6 +124,7 @@ fs::path data_root(const DataConfig& config) {
 void Preprocess::visit(Fields& f) {
   f("image", image, "side of the model's input");
   f("resize", resize, "length the short side is resized to before the centre crop");
+  f("stretch", stretch, "resize the whole image to the square, whatever its proportions");
   f("interpolation", interpolation, kInterpolations, "interpolation when images are resized");
   f("channels", channels, "1 = grey, 3 = colour");
   f("mean", mean, "per channel, subtracted");
@@ -133,6 +134,9 @@ void Preprocess::visit(Fields& f) {
 void Preprocess::validate() const {
   check(image >= 1 && resize >= image, "preprocess: resize {} is less than image {}", resize,
         image);
+  check(!stretch || resize == image,
+        "preprocess: stretch leaves nothing to crop, so resize must be image {}, not {}", image,
+        resize);
   check(channels == 1 || channels == 3, "preprocess: {} channels, expected 1 or 3", channels);
   check(static_cast<int64_t>(mean.size()) == channels, "preprocess: mean has {} for {}",
         counted(std::ssize(mean), "value"), counted(channels, "channel"));

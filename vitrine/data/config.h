@@ -62,11 +62,13 @@ struct DataConfig {
 /// Where the data sets lie: `root` of the config, else $VITRINE_DATA, else "data".
 fs::path data_root(const DataConfig& config);
 
-/// What evaluation does to any image: short side to `resize`, the centre `image` x `image`, then
-/// (value / 255 - mean) / std per channel.
+/// What evaluation does to any image: short side to `resize`, the centre `image` x `image` (or,
+/// with `stretch`, the whole image to `image` x `image`), then (value / 255 - mean) / std per
+/// channel.
 struct Preprocess {
   int64_t image = 32;
   int64_t resize = 32;
+  bool stretch = false;
   Interpolation interpolation = Interpolation::Bilinear;
   int64_t channels = 3;
   std::vector<double> mean = {0.5, 0.5, 0.5}, std = {0.5, 0.5, 0.5};

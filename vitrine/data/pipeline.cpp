@@ -28,7 +28,10 @@ Pipeline::Pipeline(const Preprocess& preprocess, const AugmentConfig& augment)
 void Pipeline::fit(Image& image) const {
   const auto& p = preprocess_;
   if (image.channels != p.channels) image = with_channels(image, p.channels);
-  if (image.width != p.image || image.height != p.image || p.resize != p.image)
+  if (image.width == p.image && image.height == p.image && p.resize == p.image) return;
+  if (p.stretch)
+    image = resize(image, p.image, p.image, p.interpolation);
+  else
     image = resized_centre(image, p.resize, p.image, p.interpolation);
 }
 

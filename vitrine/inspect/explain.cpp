@@ -31,6 +31,10 @@ plot::Matrix to_matrix(const torch::Tensor& t) {
 
 /// The square that evaluation cuts out, with all its pixels.
 Image seen_part(const Image& image, const Preprocess& how) {
+  if (how.stretch) {
+    const auto square = std::max(how.image, std::min(image.width, image.height));
+    return with_channels(resize(image, square, square, how.interpolation), how.channels);
+  }
   const auto side = std::min(image.width, image.height) * how.image / how.resize;
   return with_channels(centre_crop(image, std::max<int64_t>(1, side)), how.channels);
 }

@@ -41,6 +41,8 @@ void VitConfig::visit(Fields& f) {
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
   f("norm_eps", norm_eps, "epsilon of LayerNorm");
+  f("layer_scale", layer_scale, "initial value of LayerScale after each sublayer; 0 = none");
+  f("class_position", class_position, "the class token has a position");
   f.group("attention", attention, "kind of self-attention");
   f.group("backbone", backbone, "convolutional network whose feature map is cut into patches");
 }
@@ -60,6 +62,7 @@ void VitConfig::validate() const {
   check_fraction("vit", "dropout", dropout);
   check_fraction("vit", "attention_dropout", attention_dropout);
   check_fraction("vit", "drop_path", drop_path);
+  check(layer_scale >= 0, "vit: layer_scale {} is negative; 0 is for none", layer_scale);
   check(heads > 0 && dim % heads == 0,
         "vit: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);
@@ -128,7 +131,7 @@ Vit::Vit(const VitConfig& c) : config(c) {
   positions = PositionEmbedding(*this, {.kind = config.positions,
                                         .rows = side,
                                         .columns = side,
-                                        .prefix = prefix,
+                                        .prefix = config.class_position ? prefix : 0,
                                         .dim = config.dim});
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
@@ -139,6 +142,7 @@ Vit::Vit(const VitConfig& c) : config(c) {
                                     .dropout = config.dropout,
                                     .attention_dropout = config.attention_dropout,
                                     .drop_path = config.drop_path,
+                                    .layer_scale = config.layer_scale,
                                     .attention = config.attention,
                                     .grid = {side, side, prefix}};
   blocks = register_module("blocks", encoder_blocks(block, config.depth));
@@ -154,9 +158,11 @@ Vit::Vit(const VitConfig& c) : config(c) {
 
 torch::Tensor Vit::tokens_of(const torch::Tensor& x) {
   auto tokens = patch_embed(x);  // (B, R * L, C)
+  if (!config.class_position) tokens = positions(tokens);
   if (cls_token.defined())
     tokens = torch::cat({cls_token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
-  tokens = keyed_dropout(positions(tokens), config.dropout, is_training());
+  if (config.class_position) tokens = positions(tokens);
+  tokens = keyed_dropout(tokens, config.dropout, is_training());
   return norm(blocks->forward(tokens, recompute_blocks));
 }
 

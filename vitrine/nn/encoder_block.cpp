@@ -30,19 +30,22 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                    .activation = config.activation,
                                    .dropout = config.dropout,
                                }));
+  if (config.layer_scale == 0) return;
+  ls1 = register_module("ls1", LayerScale(config.dim, config.layer_scale));
+  ls2 = register_module("ls2", LayerScale(config.dim, config.layer_scale));
 }
 
 template <typename Attend>
 torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& attend) {
-  const auto drop = [&](const torch::Tensor& branch) {
-    return drop_path(branch, config.drop_path, is_training());
+  const auto drop = [&](const torch::Tensor& branch, LayerScale& scale) {
+    return drop_path(scale ? scale(branch) : branch, config.drop_path, is_training());
   };
   if (config.norm == NormPosition::Post) {
-    const auto h = layer_norm(x + drop(attend(x)), norm1);
-    return layer_norm(h + drop(mlp(h)), norm2);
+    const auto h = layer_norm(x + drop(attend(x), ls1), norm1);
+    return layer_norm(h + drop(mlp(h), ls2), norm2);
   }
-  const auto h = x + drop(attend(layer_norm(x, norm1)));
-  return h + drop(mlp(layer_norm(h, norm2)));
+  const auto h = x + drop(attend(layer_norm(x, norm1)), ls1);
+  return h + drop(mlp(layer_norm(h, norm2)), ls2);
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
