@@ -282,7 +282,8 @@ TEST_F(Explain, EveryImageClassifierHasAClassSpecificMethod) {
     int64_t specific = 0;
     for (const auto& [method, map] : e.maps) {
       specific += method != ExplainMethod::Rollout;
-      EXPECT_NEAR(sum(map), range_of(map).high == 0 ? 0 : static_cast<double>(map.tokens), 1e-3)
+      EXPECT_NEAR(sum(map),
+                  attention_map_range(map).high == 0 ? 0 : static_cast<double>(map.tokens), 1e-3)
           << name;
     }
     EXPECT_GE(specific, 1) << name;

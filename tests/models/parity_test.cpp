@@ -1,4 +1,5 @@
-// ViT and ResNet-18 against torchvision: see tests/fixtures/make_models.py.
+// ViT and ResNet-18 against torchvision, hybrids against timm: see tests/fixtures/make_models.py
+// and make_hybrid.py.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -15,9 +16,9 @@ constexpr double kOutput = 1e-4, kGradient = 1e-3;
 
 using test::numbers;
 
-void expect_parity(Model& model, const std::string& name) {
+void expect_parity(Model& model, const std::string& name, const std::string& file = "models.json") {
   const auto all =
-      nlohmann::json::parse(read_file(VITRINE_SOURCE_DIR "/tests/fixtures/models.json"));
+      nlohmann::json::parse(read_file(fs::path(VITRINE_SOURCE_DIR "/tests/fixtures") / file));
   const auto& expected = all.at(name);
   const int64_t B = expected["batch"], S = expected["image"], N = expected["classes"];
   test::fill_by_name(model);
@@ -69,6 +70,37 @@ TEST(Parity, ResNet18EqualsTorchvision) {
   config.classes = 10;
   ResNet model(config);
   expect_parity(model, "resnet18");
+}
+
+/// timm divides kernels by sqrt(var + 1e-8) and has another epsilon in GroupNorm than Google.
+VitConfig small_timm_hybrid(int64_t image, int64_t patch, std::vector<int64_t> blocks) {
+  return {.image = image,
+          .patch = patch,
+          .classes = 10,
+          .dim = 48,
+          .depth = 2,
+          .heads = 3,
+          .hidden = 96,
+          .backbone = {.kind = BackboneKind::Bit,
+                       .blocks = std::move(blocks),
+                       .width = 32,
+                       .standardize = Standardization::Variance,
+                       .norm_eps = 1e-5}};
+}
+
+TEST(Parity, AHybridEqualsTimm) {
+  Vit model(small_timm_hybrid(/*image=*/64, /*patch=*/1, {1, 2}));
+  expect_parity(model, "stages", "hybrid.json");
+}
+
+TEST(Parity, AHybridWhoseMapsHaveOddSidesEqualsTimm) {
+  Vit model(small_timm_hybrid(/*image=*/58, /*patch=*/2, {1, 1}));
+  expect_parity(model, "odd", "hybrid.json");
+}
+
+TEST(Parity, AHybridOfTheStemAloneEqualsTimm) {
+  Vit model(small_timm_hybrid(/*image=*/32, /*patch=*/4, {}));
+  expect_parity(model, "stem", "hybrid.json");
 }
 
 }  // namespace vitrine

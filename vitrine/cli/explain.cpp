@@ -53,8 +53,8 @@ ordered_json json_of(const std::string& file, const Explanation& e,
       {"class", {{"label", e.target.label}, {"probability", e.target.probability}}}};
   for (const auto& [name, method] : explain_method_names())
     if (const auto* map = e.map(method))
-      json[name] = {{"least", range_of(*map).low},
-                    {"greatest", range_of(*map).high},
+      json[name] = {{"least", attention_map_range(*map).low},
+                    {"greatest", attention_map_range(*map).high},
                     {"near_uniform", near_uniform(*map)}};
   if (!e.curves.empty()) json["faithfulness"] = json_of(faithfulness({e.curves}));
   json["files"] = names;
@@ -69,7 +69,8 @@ std::string text_of(const std::string& file, const Explanation& e, size_t files)
   if (e.target.index != best.index)
     text += fmt::format("explained: {} ({:.1f} %)\n", e.target.label, 100 * e.target.probability);
   for (const auto& [name, method] : explain_method_names())
-    if (const auto* map = e.map(method)) text += fmt::format("{}: {}\n", name, describe(*map));
+    if (const auto* map = e.map(method))
+      text += fmt::format("{}: {}\n", name, describe_attention_map(*map));
   return text;
 }
 

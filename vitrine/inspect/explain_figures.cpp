@@ -20,7 +20,7 @@ constexpr int64_t kFilterColumns = 7;
 
 /// "H 0.97; 0.94–1.18 ×".
 std::string figures_of(const AttentionMap& map) {
-  return fmt::format("H {:.2f}; {}", map.entropy, range_text(map));
+  return fmt::format("H {:.2f}; {}", map.entropy, attention_range_text(map));
 }
 
 /// Leaves a panel's room white.
@@ -41,7 +41,7 @@ std::vector<const AttentionMap*> all_heads(const Explanation& e) {
 std::string scale_text(const std::vector<const AttentionMap*>& maps) {
   int64_t beyond = 0, values = 0;
   for (const auto* map : maps) {
-    beyond += beyond_scale(*map);
+    beyond += attention_beyond_scale(*map);
     values += static_cast<int64_t>(map->multiples.values.size());
   }
   return fmt::format(
@@ -56,7 +56,7 @@ ImagePanel over_image(const Explanation& e, const AttentionMap& map, const std::
                       double size) {
   return {.title = title,
           .image = e.image,
-          .heat = on_scale(map),
+          .heat = attention_on_scale(map),
           .colors = plot::ColorMap::BlueRed,
           .low = -kScaleDoublings,
           .high = kScaleDoublings,
@@ -121,7 +121,7 @@ std::string near_uniform_text(const Explanation& e) {
   const auto maps = all_heads(e);
   const auto count = [&](double factor) {
     return std::count_if(maps.begin(), maps.end(),
-                         [&](const auto* map) { return within(*map, factor); });
+                         [&](const auto* map) { return attention_map_within(*map, factor); });
   };
   std::string text;
   if (const auto near = count(kNearUniform); near > 0)
@@ -165,11 +165,11 @@ Figure rollout_figure(const Explanation& e) {
   figure.panels.push_back(scaled_map(rollout, "Rollout: " + figures_of(rollout), kMapPanel));
   figure.panels.push_back(over_image(e, rollout, "Rollout over the image", kMapPanel));
   figure.columns = static_cast<int64_t>(figure.panels.size());
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format(
       "Rollout: {}. {} Over the image, 1 × is transparent. H: entropy divided by log {} (1 = "
       "uniform).",
-      describe(rollout), scale_text(maps), rollout.tokens);
+      describe_attention_map(rollout), scale_text(maps), rollout.tokens);
   return figure;
 }
 
@@ -185,10 +185,10 @@ Figure class_maps_figure(const Explanation& e) {
     figure.panels.push_back(scaled_map(map, title + ": " + figures_of(map), kClassMapPanel));
     figure.panels.push_back(over_image(e, map, title + " over the image", kClassMapPanel));
     maps.push_back(&map);
-    ranges += fmt::format("{}: {}. ", title, describe(map));
+    ranges += fmt::format("{}: {}. ", title, describe_attention_map(map));
   }
   figure.columns = static_cast<int64_t>(figure.panels.size());
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format("{}{} Over the image, 1 × is transparent.", ranges, scale_text(maps));
   return figure;
 }
@@ -226,7 +226,7 @@ Figure attention_figure(const Explanation& e) {
         figure.panels.push_back(blank(size));
     }
   }
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format(
       "Weights of {} on the {}, times the number of tokens. Over each map H, the entropy of the "
       "weights{} divided by that of uniform attention (1 = uniform, 0 = a single token), and the "

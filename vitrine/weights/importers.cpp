@@ -2,26 +2,13 @@
 
 #include <torch/torch.h>
 
-#include <fstream>
-
 #include "vitrine/core/error.h"
-#include "vitrine/formats/npz.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/read_tensors.h"
 #include "vitrine/weights/sources.h"
 
 namespace vitrine {
 namespace {
-
-bool is_zip(const fs::path& path) {
-  char magic[2] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return magic[0] == 'P' && magic[1] == 'K';
-}
-
-TensorFile load_tensors(const fs::path& path) {
-  const bool npz = path.extension() == ".npz" || (fs::is_regular_file(path) && is_zip(path));
-  return npz ? load_npz(path) : load_safetensors(path);
-}
 
 const std::string& source_of(const TensorFile& file, const fs::path& path) {
   std::vector<std::string> known;
@@ -69,7 +56,7 @@ const Registry<Importer>& importers() {
 }
 
 ImportedModel import_weights(const fs::path& path, const std::vector<std::string>& settings) {
-  const auto file = load_tensors(path);
+  const auto file = read_tensors(path);
   const auto origin = path.string();
   ImportedModel result{
       .source = source_of(file, path), .checkpoint = {}, .recipe = {}, .account = {}};
@@ -78,11 +65,11 @@ ImportedModel import_weights(const fs::path& path, const std::vector<std::string
   const auto description = importer.describe(mapped);
   auto& [model, info] = result.checkpoint;
   info.model = choose_model(description, settings, origin);
-  const LoadPolicy policy{.positions = importer.positions};
+  const LoadPolicy policy{.positions = importer.positions, .give_back = true};
   const auto shapes = weight_shapes(*model_without_memory(info.model, file, origin));
   const auto ours = mapped.converted(shapes);
   model = info.model.build();
-  result.account = joined(mapped.account(), load_weights(*model, ours, origin, policy));
+  result.account = joined_accounts(mapped.account(), load_weights(*model, ours, origin, policy));
   model->eval();
   if (const auto shape = model->image_shape(); shape && importer.preprocess != nullptr) {
     info.preprocess = importer.preprocess(*shape);

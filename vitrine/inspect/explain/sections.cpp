@@ -8,15 +8,15 @@ namespace vitrine {
 namespace {
 
 std::string rollout_result(const Explanation& e) {
-  auto text =
-      fmt::format("The rollout of this image spans {}.", describe(*e.map(ExplainMethod::Rollout)));
+  auto text = fmt::format("The rollout of this image spans {}.",
+                          describe_attention_map(*e.map(ExplainMethod::Rollout)));
   if (e.class_token)
     text += fmt::format(
         " {:.0f} % of it stays with the class token, through the residual connections; the "
         "map shows how the rest is spread over the {}.",
         100 * e.rollout_kept, token_words(e));
   if (e.readout == Readout::Weighted)
-    text += fmt::format(" The pooling weights span {}.", describe(e.pooling));
+    text += fmt::format(" The pooling weights span {}.", describe_attention_map(e.pooling));
   return text;
 }
 
