@@ -1,8 +1,13 @@
 #pragma once
 
+#include <vector>
+
 #include "vitrine/cli/command.h"
 
 namespace vitrine::cli {
+
+/// Every command, in the order that `vitrine --help` shows them.
+const std::vector<Command>& commands();
 
 // One per file of this folder.
 Command bench_command();

@@ -56,7 +56,7 @@ Recipe evaluation_recipe(const CheckpointInfo& info, const EvalOptions& o) {
   settings.read_into(recipe);
   for (const auto& assignment : o.overrides) check_override(assignment);
   as_usage([&] { recipe.data.validate(); });
-  recipe.data = resolved(recipe.data);
+  recipe.data = resolved_data_config(recipe.data);
   return recipe;
 }
 
@@ -127,8 +127,8 @@ std::string table_of(const Metrics& values, const std::vector<Metric>& metrics) 
   for (const auto& metric : metrics) width = std::max(width, metric.name.size());
   std::string text;
   for (const auto& metric : metrics)
-    text +=
-        fmt::format("{:<{}}  {}\n", metric.name, width, metric.text(value_of(values, metric.name)));
+    text += fmt::format("{:<{}}  {}\n", metric.name, width,
+                        metric.text(metric_value(values, metric.name)));
   return text;
 }
 

@@ -20,7 +20,7 @@ ModelChoice choice_of(const SummaryOptions& o) {
   if (models().has(o.what)) return read_model("name: " + o.what, o.settings, "command line");
   if (is_published(o.what)) return stored_model(o.what, o.settings);
   if (fs::is_directory(o.what))
-    return read_recipe(RunFolder::open(o.what).recipe().string(), o.settings).model;
+    return read_stored_recipe(RunFolder::open(o.what), o.settings).model;
   check_usage(fs::exists(o.what),
               "summary: '{}' is neither a model (see `vitrine models`) nor a recipe, run folder or "
               "checkpoint{}",

@@ -7,7 +7,7 @@
 #include "vitrine/core/fields.h"
 #include "vitrine/core/files.h"
 #include "vitrine/data/registry.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 
 namespace vitrine {
 
@@ -50,6 +50,7 @@ struct DataConfig {
   int64_t batch = 128;
   double validation = 0.1;
   int64_t limit = 0;
+  double fraction = 1;
   int64_t workers = 1;
   PreprocessConfig preprocess;
   AugmentConfig augment;
@@ -77,7 +78,7 @@ struct Preprocess {
 };
 
 /// The config with mean and std filled in by the data set's own where they are empty.
-DataConfig resolved(DataConfig config);
+DataConfig resolved_data_config(DataConfig config);
 
 /// How the config's images are prepared for evaluation; nothing if its data are no images.
 std::optional<Preprocess> preprocess_of(const DataConfig& config);

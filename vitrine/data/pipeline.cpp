@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
 #include "vitrine/data/rand_augment.h"
 #include "vitrine/data/random_crop.h"
 
@@ -100,7 +102,7 @@ void Pipeline::erase_some(Random& random, float* out) const {
     const auto width = static_cast<int64_t>(std::nearbyint(std::sqrt(erased / ratio)));
     if (height >= side || width >= side) continue;
     const auto top = random.below(side - height + 1), left = random.below(side - width + 1);
-    return erase(out, channels(), side, side, {left, top, width, height});
+    return erase_normalized(out, channels(), side, side, {left, top, width, height});
   }
 }
 

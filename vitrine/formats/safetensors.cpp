@@ -2,13 +2,11 @@
 
 #include <xxhash.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
-#include <system_error>
 
 #include "vitrine/core/error.h"
+#include "vitrine/formats/file_mapping.h"
+#include "vitrine/formats/mapped_tensor.h"
 #include "vitrine/formats/safetensors_header.h"
 
 namespace vitrine {
@@ -23,7 +21,8 @@ constexpr std::pair<std::string_view, torch::ScalarType> kDtypes[] = {
 torch::ScalarType torch_dtype(std::string_view name) {
   for (const auto& [known, dtype] : kDtypes)
     if (known == name) return dtype;
-  TORCH_INTERNAL_ASSERT(false, "a dtype that parse_header knows is missing: ", std::string(name));
+  TORCH_INTERNAL_ASSERT(
+      false, "a dtype that parse_safetensors_header knows is missing: ", std::string(name));
 }
 
 std::string stored_dtype(const torch::Tensor& tensor, const std::string& name,
@@ -50,42 +49,10 @@ class Checksum {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-class Input {
- public:
-  explicit Input(const fs::path& path) : path_(path) {
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    check(fs::exists(status), "safetensors: cannot open {}: {}", path.string(), error.message());
-    check(fs::is_regular_file(status), "safetensors: {} is not a file", path.string());
-    stream_.open(path, std::ios::binary);
-    check(stream_.good(), "safetensors: cannot open {}: {}", path.string(), std::strerror(errno));
-    size_ = fs::file_size(path, error);
-    check(!error, "safetensors: cannot read {}: {}", path.string(), error.message());
-  }
-
-  uint64_t size() const { return size_; }
-
-  void read(void* bytes, uint64_t count) {
-    stream_.read(static_cast<char*>(bytes), static_cast<std::streamsize>(count));
-    check(static_cast<uint64_t>(stream_.gcount()) == count,
-          "safetensors: {}: reading stopped after {} of {} bytes; check the disk and try again",
-          path_.string(), stream_.gcount(), count);
-  }
-
- private:
-  fs::path path_;
-  std::ifstream stream_;
-  uint64_t size_ = 0;
-};
-
 /// The length and the JSON that a file begins with.
-std::string read_header_bytes(Input& in, const fs::path& path) {
-  std::string bytes(std::min(kLengthBytes, in.size()), '\0');
-  in.read(bytes.data(), bytes.size());
-  const uint64_t length = header_length(bytes, in.size(), path);
-  bytes.resize(kLengthBytes + length);
-  in.read(bytes.data() + kLengthBytes, length);
-  return bytes;
+std::string_view header_bytes(std::string_view file, const fs::path& path) {
+  const auto length = safetensors_header_length(file.substr(0, kLengthBytes), file.size(), path);
+  return file.substr(0, kLengthBytes + length);
 }
 
 }  // namespace
@@ -108,8 +75,8 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
         {.name = name, .dtype = stored_dtype(tensor, name, path), .shape = tensor.sizes().vec()});
     dense[name] = tensor.detach().to(torch::kCPU).contiguous();
   }
-  lay_out(header, path);
-  auto bytes = write_header(header, path);
+  lay_out_safetensors(header, path);
+  auto bytes = write_safetensors_header(header, path);
   Checksum sum;
   sum.add(bytes.data(), bytes.size());
   for (const auto& t : header.tensors) sum.add(dense[t.name]);
@@ -121,18 +88,22 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
 }
 
 TensorFile load_safetensors(const fs::path& path) {
-  Input in(path);
-  auto bytes = read_header_bytes(in, path);
-  auto header = parse_header(bytes, in.size(), path);
+  const auto mapping = std::make_shared<const FileMapping>(path, "safetensors");
+  const auto all = mapping->bytes();
+  std::string bytes(header_bytes(all, path));
+  auto header = parse_safetensors_header(bytes, all.size(), path);
   const bool sealed = !header.checksum.empty();
   Checksum sum;
   if (sealed) bytes.replace(header.checksum_at, kChecksumDigits, kChecksumDigits, '0');
   sum.add(bytes.data(), bytes.size());
   TensorFile file{.tensors = {}, .metadata = std::move(header.metadata)};
   for (const auto& t : header.tensors) {
-    auto tensor = torch::empty(t.shape, torch_dtype(t.dtype));
-    in.read(tensor.data_ptr(), t.end - t.begin);
-    if (sealed) sum.add(tensor);
+    const auto part = all.substr(bytes.size() + t.begin, t.end - t.begin);
+    if (sealed) {
+      sum.add(part.data(), part.size());
+      mapping->give_back(part);
+    }
+    auto tensor = mapped_tensor(mapping, part, torch_dtype(t.dtype)).view(t.shape);
     // A foreign file may hold truths other than 0 and 1, which C++ does not allow.
     if (t.dtype == "BOOL") tensor = tensor.view(torch::kUInt8).ne(0);
     file.tensors.emplace_back(t.name, tensor);
@@ -145,9 +116,9 @@ TensorFile load_safetensors(const fs::path& path) {
 }
 
 std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
-  Input in(path);
-  const auto bytes = read_header_bytes(in, path);
-  return parse_header(bytes, in.size(), path).metadata;
+  const FileMapping mapping(path, "safetensors");
+  return parse_safetensors_header(header_bytes(mapping.bytes(), path), mapping.bytes().size(), path)
+      .metadata;
 }
 
 }  // namespace vitrine

@@ -27,8 +27,9 @@ struct TensorFile {
 /// need not be contiguous.
 void save_safetensors(const fs::path& path, const TensorFile& file);
 
-/// Reads the file into memory of its own; tensors come in the order of their bytes. A file that is
-/// cut short, damaged or inconsistent throws an `Error`. The checksum of our own files is verified
+/// Maps the file: its numbers are read when they are touched, and the file stays open as long as a
+/// tensor of it lives. Tensors come in the order of their bytes. A file that is cut short, damaged
+/// or inconsistent throws an `Error`. The checksum of our own files is verified
 /// (files of other tools have none) and does not show up in the metadata.
 TensorFile load_safetensors(const fs::path& path);
 

@@ -22,7 +22,7 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                      .causal = config.causal,
                                      .max_relative_distance = config.max_relative_distance,
                                      .grid = config.grid};
-  attn = register_module("attn", make_attention(attention, config.attention));
+  attn = register_module("attn", make_efficient_attention(attention, config.attention));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
   mlp = register_module("mlp", FeedForward(FeedForwardConfig{
                                    .dim = config.dim,

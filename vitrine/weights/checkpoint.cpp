@@ -104,7 +104,7 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   check_weights(*model_without_memory(loaded.info.model, file, path.string()), file, path.string());
   loaded.model = loaded.info.model.build();
   if (loaded.model->image_shape()) read("preprocess", loaded.info.preprocess.emplace());
-  set_weights(*loaded.model, file, path.string());
+  load_weights(*loaded.model, file, path.string(), {.give_back = true});
   loaded.model->eval();
   return loaded;
 }

@@ -193,13 +193,15 @@ ImportedModel import_weights(const fs::path& path, const ImportOptions& options)
                        .untold = published.importer.untold};
   auto& [model, info] = result.checkpoint;
   info.model = choose_model(published, options);
-  const LoadPolicy policy{.skip = mapped.absent(), .positions = published.importer.positions};
+  const LoadPolicy policy{
+      .skip = mapped.absent(), .positions = published.importer.positions, .give_back = true};
   const auto shapes =
       weight_shapes(*model_without_memory(info.model, published.file, published.origin));
   const auto ours = mapped.converted(shapes);
   model = info.model.build();
   if (!description.classifier) model->reset_head(model->image_shape()->classes);
-  result.account = joined(mapped.account(), load_weights(*model, ours, published.origin, policy));
+  result.account =
+      joined_accounts(mapped.account(), load_weights(*model, ours, published.origin, policy));
   for (auto& note : result.account.notes)
     if (note.status == LoadStatus::Missing) note.detail = "the file has none: zero";
   model->eval();

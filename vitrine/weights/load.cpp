@@ -8,6 +8,7 @@
 #include <set>
 
 #include "vitrine/core/error.h"
+#include "vitrine/formats/mapped_tensor.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/shape_text.h"
 
@@ -71,7 +72,10 @@ class LoadPlan {
 
   Account run() {
     const torch::NoGradGuard no_grad;
-    for (auto& [weight, value] : copies_) weight.copy_(value);
+    for (auto& [weight, value] : copies_) {
+      weight.copy_(value);
+      if (policy_.give_back) give_back(value);
+    }
     return account;
   }
 

@@ -28,6 +28,8 @@ struct LoadPolicy {
   std::vector<std::string> skip_unfitting{};
   /// Positions of another grid of tokens are interpolated.
   PositionResize positions = PositionResize::None;
+  /// Memory of a mapped file is freed tensor by tensor, once copied: for a file that is read once.
+  bool give_back = false;
 };
 
 /// Copies the file's tensors (those under `prefix`, if given) by name into the model. A missing,

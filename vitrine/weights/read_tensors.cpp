@@ -1,23 +1,35 @@
 #include "vitrine/weights/read_tensors.h"
 
-#include <fstream>
-
+#include "vitrine/formats/file_mapping.h"
 #include "vitrine/formats/npz.h"
+#include "vitrine/formats/pth.h"
+#include "vitrine/formats/pth_legacy.h"
+#include "vitrine/formats/stored_zip.h"
 
 namespace vitrine {
 namespace {
 
-bool is_zip(const fs::path& path) {
-  char magic[2] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return magic[0] == 'P' && magic[1] == 'K';
+enum class TensorFormat { Safetensors, Npz, Pth };
+
+TensorFormat format_of(const fs::path& path) {
+  const FileMapping file(path, "weights");
+  if (is_legacy_pth(file.bytes())) return TensorFormat::Pth;
+  if (!file.bytes().starts_with("PK")) return TensorFormat::Safetensors;
+  return zip_lists(file.bytes(), "data.pkl") ? TensorFormat::Pth : TensorFormat::Npz;
 }
 
 }  // namespace
 
 TensorFile read_tensors(const fs::path& path) {
-  const bool npz = path.extension() == ".npz" || (fs::is_regular_file(path) && is_zip(path));
-  return npz ? load_npz(path) : load_safetensors(path);
+  switch (format_of(path)) {
+    case TensorFormat::Pth:
+      return load_pth(path);
+    case TensorFormat::Npz:
+      return load_npz(path);
+    case TensorFormat::Safetensors:
+      break;
+  }
+  return load_safetensors(path);
 }
 
 }  // namespace vitrine

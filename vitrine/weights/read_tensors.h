@@ -6,7 +6,7 @@
 namespace vitrine {
 
 /// The tensors of a file in any format that is known, told by its content and not by its name:
-/// safetensors, npz. Throws an `Error` that names the file.
+/// safetensors, npz, PyTorch (.pth, .pt, .bin). Throws an `Error` that names the file.
 TensorFile read_tensors(const fs::path& path);
 
 }  // namespace vitrine
