@@ -15,7 +15,7 @@ using plot::HeatMap;
 using plot::ImagePanel;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
-constexpr double kMapPanel = 210, kStripPanel = 130, kFilterPanel = 76;
+constexpr double kMapPanel = 210, kClassMapPanel = 236, kStripPanel = 130, kFilterPanel = 76;
 constexpr int64_t kFilterColumns = 7;
 
 /// "H 0.97; 0.94–1.18 ×".
@@ -176,14 +176,14 @@ Figure rollout_figure(const Explanation& e) {
 Figure class_maps_figure(const Explanation& e) {
   Figure figure{.title = fmt::format("Evidence for {} ({:.1f} %)", e.target.label,
                                      100 * e.target.probability)};
-  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = kMapPanel});
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = kClassMapPanel});
   std::vector<const AttentionMap*> maps;
   std::string ranges;
   for (const auto& [method, map] : e.maps) {
     if (method == ExplainMethod::Rollout) continue;
     const auto title = sentence_case(method_title(method));
-    figure.panels.push_back(scaled_map(map, title + ": " + figures_of(map), kMapPanel));
-    figure.panels.push_back(over_image(e, map, title + " over the image", kMapPanel));
+    figure.panels.push_back(scaled_map(map, title + ": " + figures_of(map), kClassMapPanel));
+    figure.panels.push_back(over_image(e, map, title + " over the image", kClassMapPanel));
     maps.push_back(&map);
     ranges += fmt::format("{}: {}. ", title, describe_attention_map(map));
   }

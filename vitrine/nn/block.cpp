@@ -1,6 +1,5 @@
 #include "vitrine/nn/block.h"
 
-#include "vitrine/nn/feature_capture.h"
 #include "vitrine/nn/recompute.h"
 
 namespace vitrine {
@@ -34,7 +33,6 @@ void BlockListImpl::push_back(std::shared_ptr<BlockImpl> block) {
 torch::Tensor BlockListImpl::forward(torch::Tensor x, bool recompute) {
   for (const auto& block : blocks_) {
     if (!BlockLimit::next_block_runs()) continue;
-    FeatureCapture::note(x);
     const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
     x = recompute ? recomputed(forward, x) : forward(x);
   }

@@ -1,5 +1,6 @@
 #include "vitrine/nn/encoder_block.h"
 
+#include "vitrine/nn/feature_capture.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -49,7 +50,10 @@ torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& att
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
-  return around(x, [&](const torch::Tensor& tokens) { return attn(tokens); });
+  return around(x, [&](const torch::Tensor& tokens) {
+    FeatureCapture::note(tokens);
+    return attn(tokens);
+  });
 }
 
 std::unique_ptr<BlockCache> EncoderBlockImpl::make_cache(int64_t batch) const {

@@ -6,8 +6,8 @@ namespace vitrine {
 
 /// While it lives, networks on this thread note the features that lie on the image: tokens
 /// (B, T, C) or a feature map (B, C, H, W). The last note stays. It is what the readout averages;
-/// where that reads a class token alone, it is the input of the last block, the last features
-/// through which every part of the image reaches the answer. Grad-CAM needs no more.
+/// where that reads a class token alone, it is what the attention of the last block reads, the last
+/// features through which every part of the image reaches the answer. Grad-CAM needs no more.
 class FeatureCapture {
  public:
   FeatureCapture();

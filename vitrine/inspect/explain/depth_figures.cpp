@@ -11,8 +11,7 @@ constexpr double kWide = 560;
 
 plot::Figure distance_figure(const Explanation& e) {
   const auto layers = static_cast<double>(e.distances.size());
-  plot::Chart chart{.title = "Mean attention distance",
-                    .x = {.label = "layer", .low = 0.5, .high = layers + 0.5},
+  plot::Chart chart{.x = {.label = "layer", .low = 0.5, .high = layers + 0.5},
                     .y = {.label = "distance (pixels)", .low = 0},
                     .width = kWide};
   plot::Series heads{.name = "one dot per head", .mark = plot::Mark::Points};
@@ -28,7 +27,7 @@ plot::Figure distance_figure(const Explanation& e) {
   }
   chart.series = {heads, uniform};
   return {
-      .title = "How far each head looks",
+      .title = "Mean attention distance",
       .panels = {chart},
       .note = fmt::format("Distance between the centres of query and key, weighted by attention, "
                           "mean over the queries; the input is {0} x {0} pixels.",
@@ -36,8 +35,7 @@ plot::Figure distance_figure(const Explanation& e) {
 }
 
 plot::Figure lens_figure(const Explanation& e) {
-  plot::Chart chart{.title = "What the head would answer behind every block",
-                    .x = {.label = "block (0 = embedding)", .low = 0},
+  plot::Chart chart{.x = {.label = "block (0 = embedding)", .low = 0},
                     .y = {.label = "probability (%)", .low = 0, .high = 100},
                     .width = kWide};
   for (size_t c = 0; c < e.lens.followed.size(); ++c) {
@@ -45,7 +43,7 @@ plot::Figure lens_figure(const Explanation& e) {
     for (const auto& layer : e.lens.layers) series.y.push_back(100 * layer.probabilities[c]);
     chart.series.push_back(std::move(series));
   }
-  return {.title = "Logit lens", .panels = {chart}};
+  return {.title = "Logit lens: what the head would answer behind every block", .panels = {chart}};
 }
 
 }  // namespace vitrine

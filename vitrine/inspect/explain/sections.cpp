@@ -43,7 +43,7 @@ std::string relevance_text(const Explanation& e) {
 std::string grad_cam_text(const Explanation& e) {
   const auto where = e.readout != Readout::Token || e.heads.empty()
                          ? "the last features"
-                         : "the tokens that enter the last block";
+                         : "the tokens that the last block's attention reads";
   return fmt::format(
       "Grad-CAM (Selvaraju et al., 2017) weighs the channels of {} by the mean gradient of the "
       "class's logit and keeps the positive part of their sum.",
