@@ -19,6 +19,7 @@ constexpr std::array kTexts{
     "README.md",
     "docs/architecture.md",
     "docs/dependencies.md",
+    "docs/explain.md",
     "docs/labs.ko.md",
     "docs/labs.md",
     "docs/performance.md",
