@@ -20,6 +20,7 @@ Command inspect_command();
 Command lab_command();
 Command models_command();
 Command predict_command();
+Command probe_command();
 Command sample_command();
 Command study_command();
 Command summary_command();
