@@ -21,6 +21,7 @@ constexpr std::array kTexts{
     "docs/dependencies.md",
     "docs/labs.ko.md",
     "docs/labs.md",
+    "docs/onnx.md",
     "docs/performance.md",
     "docs/recipes.md",
     "docs/results.md",
