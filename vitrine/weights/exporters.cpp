@@ -24,8 +24,8 @@ class SettingTexts {
   /// "" if the model has no such setting.
   std::string text(const std::string& key) const {
     const auto dot = key.find('.');
-    const YAML::Node node =
-        dot == key.npos ? root_[key] : root_[key.substr(0, dot)][key.substr(dot + 1)];
+    YAML::Node node = root_[key.substr(0, dot)];
+    if (dot != key.npos && node.IsDefined()) node.reset(node[key.substr(dot + 1)]);
     return node.IsDefined() && node.IsScalar() ? node.Scalar() : "";
   }
   int64_t whole(const std::string& key) const {
