@@ -1,4 +1,4 @@
-// ViT and ResNet-18 against torchvision: see tests/fixtures/make_models.py.
+// ViT and ResNet against torchvision: see tests/fixtures/make_models.py.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -39,7 +39,9 @@ void fill(torch::nn::Module& model) {
   for (const auto& item : model.named_buffers()) set(item.key(), item.value());
 }
 
-void expect_parity(Model& model, const std::string& name) {
+/// `gradients_in`: the type in which gradients are compared: a deep network amplifies rounding.
+void expect_parity(Model& model, const std::string& name,
+                   torch::ScalarType gradients_in = torch::kFloat) {
   const auto all =
       nlohmann::json::parse(read_file(VITRINE_SOURCE_DIR "/tests/fixtures/models.json"));
   const auto& expected = all.at(name);
@@ -56,8 +58,10 @@ void expect_parity(Model& model, const std::string& name) {
     EXPECT_LT((output - reference).abs().max().item<double>(), kOutput);
   }
   model.train();
+  model.to(gradients_in);
   const auto targets = torch::arange(B) % N;
-  const auto loss = torch::nn::functional::cross_entropy(model.forward(x), targets);
+  const auto loss =
+      torch::nn::functional::cross_entropy(model.forward(x.to(gradients_in)), targets);
   EXPECT_NEAR(loss.item<double>(), expected["loss"].get<double>(), kOutput);
   loss.backward();
   const auto& gradients = expected["gradients"];
@@ -93,6 +97,14 @@ TEST(Parity, ResNet18EqualsTorchvision) {
   config.classes = 10;
   ResNet model(config);
   expect_parity(model, "resnet18");
+}
+
+TEST(Parity, ResNet50EqualsTorchvision) {
+  auto config = resnet50();
+  config.image = 64;
+  config.classes = 10;
+  ResNet model(config);
+  expect_parity(model, "resnet50", torch::kDouble);
 }
 
 }  // namespace vitrine

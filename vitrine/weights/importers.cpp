@@ -48,7 +48,7 @@ std::vector<std::string> numbered_classes(int64_t classes) {
 const Registry<Importer>& importers() {
   static const auto registry = [] {
     Registry<Importer> r("source of weights");
-    for (const auto& family : {vit_importers(), openai_sparse_importers()})
+    for (const auto& family : {vit_importers(), resnet_importers(), openai_sparse_importers()})
       for (const auto& [name, importer] : family) r.add(name, importer);
     return r;
   }();

@@ -15,6 +15,9 @@ using NamedImporter = std::pair<std::string, Importer>;
 /// ViT with a class token: timm (PyTorch image models), DeiT; Hugging Face's transformers.
 std::vector<NamedImporter> vit_importers();
 
+/// ResNet: torchvision, timm; the first ResNet-50 of Keras.
+std::vector<NamedImporter> resnet_importers();
+
 /// The Sparse Transformers that OpenAI has published (with "Distribution Augmentation for
 /// Generative Modeling", Jun et al. 2020).
 std::vector<NamedImporter> openai_sparse_importers();
