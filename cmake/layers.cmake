@@ -14,6 +14,7 @@ function(vitrine_layer name)
   list(APPEND plain ${ARG_GENERATED})
   if(plain)
     vitrine_objects(vitrine_${name}_plain ${plain})
+    target_compile_options(vitrine_${name}_plain PRIVATE ${VITRINE_PLAIN_OPTIONS})
   endif()
   set_source_files_properties(${ARG_SINGLE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -58,7 +59,7 @@ function(vitrine_library)
     PRIVATE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX Threads::Threads yaml-cpp
             PNG::PNG JPEG::JPEG CURL::libcurl LibArchive::LibArchive OpenSSL::Crypto ZLIB::ZLIB
             PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH
-            PkgConfig::ISAL protobuf::libprotobuf)
+            PkgConfig::ISAL protobuf::libprotobuf onnx)
 endfunction()
 
 # What the program has beyond the library, in one archive, so that tests can call it.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "vitrine/cli/command.h"
+#include "vitrine/cli/commands.h"
 #include "vitrine/data/registry.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/train/config.h"

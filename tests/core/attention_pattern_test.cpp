@@ -37,6 +37,28 @@ TEST(AttentionPattern, FollowsThePapersDefinitions) {
   EXPECT_EQ(seen({.kind = K::Longformer, .stride = 1, .globals = 2}, 6, 9), (Tokens{0, 1, 5, 6}));
 }
 
+// The masks of openai/sparse_attention: local is a band of `l` tokens with the token itself,
+// strided is every l-th token before it.
+TEST(AttentionPattern, AShortWindowIsThatOfOpenAisCode) {
+  constexpr int64_t kTokens = 40;
+  for (const int64_t l : {1, 2, 7, 40})
+    for (int64_t i = 0; i < kTokens; ++i)
+      for (int64_t j = 0; j < kTokens; ++j) {
+        const bool local = j <= i && i - j <= l - 1, strided = j <= i && (i - j) % l == 0;
+        AttentionPattern pattern{.kind = PatternKind::Local, .stride = l, .short_window = true};
+        EXPECT_EQ(pattern.allows(i, j), local);
+        pattern.kind = PatternKind::Strided;
+        EXPECT_EQ(pattern.allows(i, j), local || strided);
+        pattern.factor = PatternFactor::First;
+        EXPECT_EQ(pattern.allows(i, j), local);
+        pattern.factor = PatternFactor::Second;
+        EXPECT_EQ(pattern.allows(i, j), strided);
+      }
+  EXPECT_EQ(
+      seen({.kind = PatternKind::Local, .stride = 2, .causal = false, .short_window = true}, 4, 9),
+      (Tokens{3, 4, 5}));
+}
+
 TEST(AttentionPattern, SeesBothWaysUnlessCausal) {
   EXPECT_EQ(seen({.kind = PatternKind::Local, .stride = 1, .causal = false}, 4, 9),
             (Tokens{3, 4, 5}));

@@ -5,7 +5,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
-#include "vitrine/cli/command.h"
+#include "vitrine/cli/run.h"
 #include "vitrine/core/image_files.h"
 
 namespace vitrine {

@@ -40,8 +40,20 @@ torch::Tensor normalized(const Image& image, const DataConfig& c) {
 
 }  // namespace
 
+TEST(Preprocess, StretchKeepsTheWholeImage) {
+  Image image(30, 12);
+  for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i * 7);
+  Preprocess how{.image = 8, .resize = 8, .stretch = true};
+  const auto square = resize(image, 8, 8, how.interpolation);
+  EXPECT_TRUE(preprocess(image, how).equal(preprocess(square, how)));
+  how.stretch = false;
+  EXPECT_FALSE(preprocess(image, how).equal(preprocess(square, how)));
+  how = {.image = 8, .resize = 10, .stretch = true};
+  EXPECT_TRUE(test::contains(test::error_of([&] { how.validate(); }), "resize must be image 8"));
+}
+
 TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
-  const auto c = resolved(small());
+  const auto c = resolved_data_config(small());
   const auto train = open_image_split(c, 0, Split::Train);
   std::vector<int64_t> expected(4);
   for (int64_t i = 0; i < train->size(); ++i) ++expected[train->label(i)];
@@ -50,7 +62,7 @@ TEST(ImageBatches, CountsTheTrainingImagesOfEachClass) {
 }
 
 TEST(ImageBatches, NormalisesImagesAsStored) {
-  const auto c = resolved(small());
+  const auto c = resolved_data_config(small());
   const auto data = open_image_split(c, 0, Split::Test);
   const auto batch = open_data(c, 0).test->load({3, 1}, -1);
   EXPECT_EQ(batch.inputs.sizes(), (std::vector<int64_t>{2, 3, 16, 16}));
@@ -60,7 +72,7 @@ TEST(ImageBatches, NormalisesImagesAsStored) {
 }
 
 TEST(ImageBatches, CropsAndFlipsAsThePlainTransformsDo) {
-  auto c = resolved(small());
+  auto c = resolved_data_config(small());
   c.augment.crop_padding = 3;
   c.augment.flip = 0.5;
   const auto data = open_image_split(c, 7, Split::Train);
@@ -130,7 +142,7 @@ TEST(ImageBatches, EvaluationResizesAndThenCropsTheCentre) {
   auto c = small();
   c.preprocess.image = 14;
   c.preprocess.resize = 20;
-  c = resolved(c);
+  c = resolved_data_config(c);
   const auto data = open_image_split(c, 0, Split::Test);
   const auto batch = open_data(c, 0).test->load({3}, -1);
   const auto expected =
@@ -148,7 +160,7 @@ TEST(ImageBatches, ARandomResizedCropReplacesResizeAndCropInTraining) {
   c.preprocess.resize = 14;
   c.augment.random_resized_crop = 0.3;
   c.augment.flip = 0.5;
-  c = resolved(c);
+  c = resolved_data_config(c);
   const auto data = open_image_split(c, 7, Split::Train);
   const auto batch = open_data(c, 7).train->load(first(20), 5);
   for (int64_t i = 0; i < 20; ++i) {
@@ -229,6 +241,30 @@ TEST(OpenData, LimitsTheTrainingImagesOnly) {
   EXPECT_EQ(open_data(c, 0).validation->size(), 6);
 }
 
+TEST(OpenData, TakesTheSameFractionOfEveryClass) {
+  auto c = small();
+  const auto pixels = [&](double fraction, uint64_t seed) {
+    c.fraction = fraction;
+    const auto data = open_image_split(c, seed, Split::Train);
+    std::set<std::vector<uint8_t>> all;
+    for (int64_t i = 0; i < data->size(); ++i) all.insert(data->get(i).image.pixels);
+    return all;
+  };
+  const auto whole = open_data(c, 0).class_counts;
+  const auto half = pixels(0.5, 0), fifth = pixels(0.2, 0);
+  EXPECT_EQ(half.size(), 27);
+  EXPECT_EQ(fifth.size(), 11);
+  EXPECT_TRUE(std::includes(half.begin(), half.end(), fifth.begin(), fifth.end()));
+  EXPECT_NE(pixels(0.2, 1), fifth);
+  c.fraction = 0.5;
+  const auto counts = open_data(c, 0).class_counts;
+  for (size_t k = 0; k < counts.size(); ++k) EXPECT_NEAR(counts[k], 0.5 * whole[k], 1);
+  EXPECT_EQ(open_data(c, 0).validation->size(), 6);
+  c.fraction = 0.001;
+  EXPECT_TRUE(test::contains(test::error_of([&] { open_data(c, 0); }),
+                             "data.fraction=0.001 of 54 images leaves none"));
+}
+
 TEST(OpenData, ValidatesOnTheTestImagesIfNoneAreKeptBack) {
   auto c = small();
   c.validation = 0;
@@ -265,7 +301,7 @@ TEST(Preprocess, SurvivesAsText) {
 }
 
 TEST(DataConfig, SurvivesAsTextAndResolvesTheStatistics) {
-  const auto c = resolved(DataConfig{});
+  const auto c = resolved_data_config(DataConfig{});
   EXPECT_EQ(c.preprocess.mean.size(), 3);
   DataConfig read;
   Settings::from_text(to_yaml(c), "test").read_into(read);
@@ -284,6 +320,14 @@ TEST(DataConfig, NamesWhatIsWrong) {
       test::contains(error([](auto& c) { c.dataset.choose("cifar"); }), "did you mean 'cifar10'"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.batch = 0; }), "batch 0"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.validation = 1; }), "validation 1"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.fraction = 0; }), "fraction 0 is not above 0"));
+  EXPECT_TRUE(test::contains(error([](auto& c) { c.fraction = 0.5, c.limit = 3; }),
+                             "limit 3 and fraction 0.5"));
+  EXPECT_TRUE(test::contains(error([](auto& c) {
+                               c.fraction = 0.5;
+                               c.dataset.choose("waves");
+                             }),
+                             "instead of data.fraction"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.augment.flip = 2; }), "flip 2"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = {0.5}; }), "mean has 1"));
   EXPECT_TRUE(test::contains(error([](auto& c) { c.preprocess.mean = c.preprocess.std = {0.5}; }),

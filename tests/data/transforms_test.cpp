@@ -1,4 +1,6 @@
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
+#include "vitrine/data/resize.h"
 
 #include <gtest/gtest.h>
 
@@ -154,7 +156,7 @@ TEST(Normalizer, ShiftsFlipsAndPadsLikeCropAndFlip) {
 
 TEST(Erase, ClearsTheRectangleInEveryChannel) {
   std::vector<float> image(2 * 4 * 5, 1);
-  erase(image.data(), 2, 4, 5, {.left = 1, .top = 2, .width = 3, .height = 2});
+  erase_normalized(image.data(), 2, 4, 5, {.left = 1, .top = 2, .width = 3, .height = 2});
   float sum = 0;
   for (const float v : image) sum += v;
   EXPECT_EQ(sum, 2 * (20 - 6));

@@ -89,7 +89,7 @@ TEST(Waves, AreNoImages) {
   config.dataset.choose("waves");
   EXPECT_FALSE(config.dataset->images().has_value());
   EXPECT_FALSE(preprocess_of(config).has_value());
-  EXPECT_TRUE(resolved(config).preprocess.mean.empty());
+  EXPECT_TRUE(resolved_data_config(config).preprocess.mean.empty());
   config.augment.flip = 0.5;
   EXPECT_TRUE(test::contains(test::error_of([&] { config.validate(); }),
                              "'waves' does not consist of images; leave out data.preprocess"));

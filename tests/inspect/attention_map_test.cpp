@@ -15,15 +15,15 @@ AttentionMap map_of(std::vector<double> multiples) {
 }  // namespace
 
 TEST(AttentionMap, SaysWhenItIsCloseToUniform) {
-  EXPECT_EQ(describe(map_of({0.94, 1, 1.18})),
+  EXPECT_EQ(describe_attention_map(map_of({0.94, 1, 1.18})),
             "0.94–1.18 × uniform: close to uniform, not informative");
-  EXPECT_EQ(describe(map_of({0, 0.001, 14.25})), "0.00–14.2 × uniform");
-  EXPECT_EQ(range_text(map_of({0.001, 123.4})), "<0.01–123 ×");
+  EXPECT_EQ(describe_attention_map(map_of({0, 0.001, 14.25})), "0.00–14.2 × uniform");
+  EXPECT_EQ(attention_range_text(map_of({0.001, 123.4})), "<0.01–123 ×");
   EXPECT_TRUE(near_uniform(map_of({0.8, 1.25})));
   EXPECT_FALSE(near_uniform(map_of({0.79, 1})));
   EXPECT_FALSE(near_uniform(map_of({1, 1.26})));
-  EXPECT_TRUE(within(map_of({0.5, 2}), kWeak));
-  EXPECT_FALSE(within(map_of({0.49, 2}), kWeak));
+  EXPECT_TRUE(attention_map_within(map_of({0.5, 2}), kWeak));
+  EXPECT_FALSE(attention_map_within(map_of({0.49, 2}), kWeak));
 }
 
 TEST(AttentionMap, HasTheSameScaleWhateverItsOwnRangeIs) {
@@ -33,12 +33,12 @@ TEST(AttentionMap, HasTheSameScaleWhateverItsOwnRangeIs) {
   EXPECT_EQ(flat.high, steep.high);
   EXPECT_NEAR(flat.values.values[1], 0.0144, 1e-3);  // all but white
   EXPECT_EQ(steep.values.values, (std::vector<double>{-3, 2, 3}));
-  EXPECT_EQ(beyond_scale(map_of({0.01, 0.125, 4, 8, 100, 0})), 3);
+  EXPECT_EQ(attention_beyond_scale(map_of({0.01, 0.125, 4, 8, 100, 0})), 3);
 }
 
 TEST(AttentionMap, TheColourBarSaysWhereTheScaleEnds) {
   plot::Figure figure{.panels = {scaled_map(map_of({1, 2}), "", 50)}};
-  add_scale(figure);
+  add_attention_scale(figure);
   const auto svg = figure.render("svg");
   for (const auto* text : {"≤ 1/8", "≥ 8", "× uniform"})
     EXPECT_TRUE(test::contains(svg, text)) << text;

@@ -131,6 +131,55 @@ TEST(ExplainCommand, WritesThePage) {
   EXPECT_GE(json["rollout"]["greatest"], 1);
 }
 
+TEST(ExplainCommand, MakesAGalleryOfAFolderAndMeasures) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "small.safetensors").string();
+  test::save_small_checkpoint(path, "cct_2_3x2");
+  fs::create_directory(folder / "images");
+  write_png(folder / "images" / "a.png", Image(16, 16));
+  write_png(folder / "images" / "c.png", Image(20, 16));
+  const auto out = (folder / "out").string();
+  const std::vector<std::string> command = {
+      "explain",        "--model", path,       (folder / "images").string(),
+      "--out",          out,       "--method", "relevance,gradcam",
+      "--faithfulness", "--json"};
+  const auto result = run_command(command);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto lines = json_lines(result.out);
+  ASSERT_EQ(lines.size(), 3u);  // two images and the index
+  EXPECT_FALSE(lines[0].contains("rollout"));
+  EXPECT_TRUE(lines[0].contains("relevance") && lines[0].contains("gradcam"));
+  EXPECT_EQ(lines[2]["index"], out + "/index.html");
+  ASSERT_EQ(lines[2]["faithfulness"].size(), 3u);
+  EXPECT_EQ(lines[2]["faithfulness"][0]["images"], 2);
+  EXPECT_TRUE(contains(result.err, "deletion AUC"));
+  EXPECT_TRUE(fs::exists(out + "/0002-c/explain.html"));
+
+  write_file_atomically(folder / "images" / "b.png", "not an image");
+  const auto partly = run_command(command);
+  EXPECT_EQ(partly.code, 1);
+  EXPECT_TRUE(contains(partly.err, "b.png"));
+  EXPECT_EQ(json_lines(partly.out).size(), 4u);
+}
+
+TEST(ExplainCommand, RefusesUnknownClassesAndMethods) {
+  const test::TemporaryFolder folder;
+  const auto path = (folder / "small.safetensors").string();
+  test::save_small_checkpoint(path, "cct_2_3x2");
+  const auto image = (folder / "p.png").string(), out = (folder / "out").string();
+  write_png(image, Image(16, 16));
+  const auto with = [&](const std::string& option, const std::string& value) {
+    return run_command({"explain", "-m", path, image, "-o", out, option, value});
+  };
+  EXPECT_EQ(with("--class", "zebra").code, 2);
+  EXPECT_TRUE(contains(with("--class", "zebra").err, "no class 'zebra'"));
+  EXPECT_EQ(with("--method", "gradcan").code, 2);
+  EXPECT_TRUE(contains(with("--method", "gradcan").err, "did you mean 'gradcam'?"));
+  EXPECT_EQ(with("--discard", "1").code, 2);
+  EXPECT_EQ(with("--heads", "sum").code, 2);
+  EXPECT_FALSE(fs::exists(out));
+}
+
 TEST(ExplainCommand, RefusesAnImageThatIsNone) {
   const test::TemporaryFolder folder;
   const auto path = (folder / "small.safetensors").string();

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tests/support/errors.h"
 #include "tests/support/small_checkpoint.h"
+#include "tests/support/small_model.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/inspect/explain/gallery.h"
 #include "vitrine/inspect/explain_figures.h"
 #include "vitrine/inspect/rollout.h"
 #include "vitrine/nn/attention_capture.h"
@@ -29,6 +32,8 @@ Image ramp() {
     }
   return image;
 }
+
+const AttentionMap& rollout_of(const Explanation& e) { return *e.map(ExplainMethod::Rollout); }
 
 double sum(const AttentionMap& map) {
   return std::accumulate(map.multiples.values.begin(), map.multiples.values.end(), 0.0);
@@ -60,9 +65,9 @@ TEST_F(Explain, TellsWhatAVitLooksAt) {
   EXPECT_GT(sum(e.heads[0][0]), 0.8 * 17);
   EXPECT_GT(e.heads[0][0].entropy, 0.9);
   EXPECT_LE(e.heads[0][0].entropy, 1);
-  EXPECT_EQ(e.rollout.multiples.rows, 4);
-  EXPECT_EQ(e.rollout.multiples.columns, 4);
-  EXPECT_NEAR(sum(e.rollout), 16, 1e-4);
+  EXPECT_EQ(rollout_of(e).multiples.rows, 4);
+  EXPECT_EQ(rollout_of(e).multiples.columns, 4);
+  EXPECT_NEAR(sum(rollout_of(e)), 16, 1e-4);
   EXPECT_GT(e.rollout_kept, 0.2);  // a quarter through two residual connections
   EXPECT_EQ(e.positions.rows, 16);
   EXPECT_NEAR(e.positions.at(5, 5), 1, 1e-5);
@@ -75,7 +80,7 @@ TEST_F(Explain, AveragesOverTokensWithoutClassToken) {
   EXPECT_FALSE(e.class_token);
   ASSERT_EQ(e.heads.size(), 2);
   EXPECT_NEAR(sum(e.heads[0][0]), 16, 1e-4);
-  EXPECT_NEAR(sum(e.rollout), 16, 1e-4);
+  EXPECT_NEAR(sum(rollout_of(e)), 16, 1e-4);
   EXPECT_NEAR(e.rollout_kept, 0, 1e-5);
 }
 
@@ -100,7 +105,7 @@ TEST_F(Explain, ReadsATokensShareInThePoolOfACct) {
     return torch::tensor(map.multiples.values, torch::kDouble) / map.tokens;
   };
   const auto expected = attention_rollout(again.layers, again.readout).to(torch::kDouble).flatten();
-  EXPECT_TRUE(torch::allclose(as_tensor(e.rollout), expected, 1e-4, 1e-6));
+  EXPECT_TRUE(torch::allclose(as_tensor(rollout_of(e)), expected, 1e-4, 1e-6));
   EXPECT_EQ(e.readout, Readout::Weighted);
   EXPECT_TRUE(
       torch::allclose(as_tensor(e.pooling), again.readout[0].to(torch::kDouble), 1e-4, 1e-6));
@@ -165,7 +170,7 @@ TEST_F(Explain, MapsOfUniformAttentionAreWhiteAndSaidToBeUninformative) {
       EXPECT_NEAR(head.entropy, 1, 1e-5);
       for (const double value : head.multiples.values) EXPECT_NEAR(value, 1, 1e-4);
     }
-  EXPECT_TRUE(near_uniform(e.rollout));
+  EXPECT_TRUE(near_uniform(rollout_of(e)));
   const auto attention = attention_figure(e), rollout = rollout_figure(e);
   EXPECT_TRUE(
       test::contains(attention.note, "4 of 4 maps lie within 0.80–1.25 ×: close to uniform"));
@@ -208,8 +213,9 @@ TEST_F(Explain, WritesFiguresAndOnePage) {
         std::string(model) == "cct_2_3x2" ? std::vector<std::string>{} : test::kSmallVit;
     const auto files = write_explanation(explain(load(model, settings), ramp()), "ramp.png",
                                          folder_ / "new" / model);
-    ASSERT_EQ(files.size(), 5);
-    for (const auto* name : {"prediction.png", "rollout.png", "attention.png", "positions.png"})
+    ASSERT_EQ(files.size(), 9);
+    for (const auto* name : {"prediction.png", "class_maps.png", "rollout.png", "lens.png",
+                             "attention.png", "distance.png", "positions.png", "filters.png"})
       EXPECT_GT(read_image(folder_ / "new" / model / name).width, 250) << name;
     const auto page = read_file(files.back());
     EXPECT_EQ(files.back().filename(), "explain.html");
@@ -218,7 +224,7 @@ TEST_F(Explain, WritesFiguresAndOnePage) {
     for (auto at = page.find("data:image/png"); at != std::string::npos;
          at = page.find("data:image/png", at + 1))
       ++figures;
-    EXPECT_EQ(figures, 4);
+    EXPECT_EQ(figures, 8);
   }
 }
 
@@ -227,28 +233,119 @@ TEST_F(Explain, LeavesPositionsOutWhereThereAreNone) {
   settings.push_back("model.positions=none");
   const auto files =
       write_explanation(explain(load("vit_c10_small", settings), ramp()), "x", folder_ / "out");
-  EXPECT_EQ(files.size(), 4);
+  EXPECT_EQ(files.size(), 8);
   EXPECT_FALSE(fs::exists(folder_ / "out" / "positions.png"));
   EXPECT_TRUE(test::contains(read_file(files.back()), "adds no positions to its"));
 }
 
-TEST_F(Explain, RefusesAttentionThatHoldsNoWeights) {
+TEST_F(Explain, ShowsGradCamWhereNoAttentionWeightsAreHeld) {
   auto settings = test::kSmallVit;
   settings.push_back("model.attention.kind=performer");
   const auto performer = load("vit_c10_small", settings);
-  EXPECT_TRUE(test::contains(test::error_of([&] { explain(performer, ramp()); }),
-                             "performer: it never holds the weights of all pairs"));
+  const auto e = explain(performer, ramp());
+  EXPECT_TRUE(test::contains(e.no_attention, "performer: it never holds the weights of all pairs"));
+  ASSERT_EQ(e.maps.size(), 1u);
+  EXPECT_EQ(e.maps[0].method, ExplainMethod::GradCam);
+  EXPECT_EQ(e.maps[0].map.multiples.rows, 4);
+  EXPECT_EQ(e.lens.layers.size(), 3u);
+  const auto page = read_file(write_explanation(e, "x", folder_ / "performer").back());
+  EXPECT_TRUE(test::contains(page, "There are no attention maps: performer"));
 }
 
-TEST_F(Explain, RefusesModelsWithoutAttention) {
+TEST_F(Explain, ShowsGradCamOfNetworksWithoutAttention) {
   const auto resnet = load("resnet18", {"model.stem=cifar", "model.blocks=[1]"});
-  AttentionCapture capture;
-  const torch::NoGradGuard no_grad;
-  resnet.model->forward(resnet.model->example_input(1));
-  EXPECT_TRUE(capture.layers.empty());
-  const auto message = test::error_of([&] { explain(resnet, ramp()); });
-  EXPECT_TRUE(test::contains(message, "resnet18 has no attention recorded"));
-  EXPECT_TRUE(test::contains(message, "vit_c10_small"));
+  const auto e = explain(resnet, ramp());
+  ASSERT_EQ(e.maps.size(), 1u);
+  EXPECT_EQ(e.maps[0].method, ExplainMethod::GradCam);
+  EXPECT_EQ(e.maps[0].map.multiples.rows, 16);
+  EXPECT_TRUE(e.heads.empty());
+  EXPECT_TRUE(e.lens.layers.empty());
+  const auto files = write_explanation(e, "x", folder_ / "resnet");
+  EXPECT_EQ(files.size(), 4u);  // answer, class maps, filters, page
+  EXPECT_TRUE(test::contains(read_file(files.back()), "it has no attention layers"));
+  const auto message =
+      test::error_of([&] { explain(resnet, ramp(), {.methods = {ExplainMethod::Relevance}}); });
+  EXPECT_TRUE(test::contains(message, "resnet18 has no relevance: it has no attention layers"));
+  EXPECT_TRUE(test::contains(message, "--method relevance"));
+}
+
+TEST_F(Explain, EveryImageClassifierHasAClassSpecificMethod) {
+  for (const auto& name : models().names()) {
+    torch::manual_seed(1);
+    LoadedCheckpoint checkpoint{test::small(name).build(), {.model = test::small(name)}};
+    if (!checkpoint.model->image_shape()) continue;
+    checkpoint.model->eval();
+    checkpoint.info.preprocess = Preprocess{};
+    checkpoint.info.classes = {"a", "b", "c", "d", "e"};
+    const auto e = explain(checkpoint, ramp(), {.target = "d"});
+    EXPECT_EQ(e.target.index, 3) << name;
+    int64_t specific = 0;
+    for (const auto& [method, map] : e.maps) {
+      specific += method != ExplainMethod::Rollout;
+      EXPECT_NEAR(sum(map),
+                  attention_map_range(map).high == 0 ? 0 : static_cast<double>(map.tokens), 1e-3)
+          << name;
+    }
+    EXPECT_GE(specific, 1) << name;
+    EXPECT_FALSE(e.filters.empty()) << name;
+  }
+}
+
+TEST_F(Explain, ExplainsTheClassThatIsAskedFor) {
+  const auto vit = load("vit_c10_small", test::kSmallVit);
+  const auto likely = explain(vit, ramp());
+  EXPECT_EQ(likely.target.index, likely.predictions[0].index);
+  const auto least = likely.predictions.back();
+  const auto by_name = explain(vit, ramp(), {.target = least.label});
+  EXPECT_EQ(by_name.target.index, least.index);
+  EXPECT_NEAR(by_name.target.probability, least.probability, 1e-6);
+  EXPECT_NE(by_name.map(ExplainMethod::Relevance)->multiples.values,
+            likely.map(ExplainMethod::Relevance)->multiples.values);
+  EXPECT_EQ(rollout_of(by_name).multiples.values, rollout_of(likely).multiples.values);
+  EXPECT_EQ(explain(vit, ramp(), {.target = "2"}).target.index, 2);
+  EXPECT_TRUE(test::contains(test::error_of([&] { explain(vit, ramp(), {.target = "zebra"}); }),
+                             "no class 'zebra'"));
+}
+
+TEST_F(Explain, TheLastLayerOfTheLensIsTheAnswer) {
+  const auto e = explain(load("cct_2_3x2", {}), ramp());
+  ASSERT_EQ(e.lens.layers.size(), 3u);  // the embedding and two blocks
+  EXPECT_EQ(e.lens.layers.back().best.index, e.predictions[0].index);
+  for (size_t i = 0; i < e.lens.followed.size(); ++i)
+    EXPECT_NEAR(e.lens.layers.back().probabilities[i], e.lens.followed[i].probability, 1e-5);
+}
+
+TEST_F(Explain, RolloutsDifferByFusionAndDiscard) {
+  const auto vit = load("vit_c10_small", test::kSmallVit);
+  const auto mean = explain(vit, ramp());
+  const auto other = explain(vit, ramp(), {.rollout = {.heads = HeadFusion::Max, .discard = 0.9}});
+  EXPECT_NE(rollout_of(mean).multiples.values, rollout_of(other).multiples.values);
+  const auto page = read_file(write_explanation(other, "x", folder_ / "max").back());
+  EXPECT_TRUE(test::contains(page, "takes the greatest weight of all heads"));
+  EXPECT_TRUE(test::contains(page, "the smallest 90 % of each layer"));
+}
+
+TEST_F(Explain, AGalleryHasAPageForEachImageAndMeansOverAll) {
+  const auto vit = load("vit_c10_small", test::kSmallVit);
+  Gallery gallery(folder_ / "gallery");
+  auto flipped = ramp();
+  std::reverse(flipped.pixels.begin(), flipped.pixels.end());
+  gallery.add(explain(vit, ramp(), {.faithfulness = true}), "one.png");
+  gallery.add(explain(vit, flipped, {.faithfulness = true, .weights = false}), "two.png");
+  const auto index = gallery.save();
+  const auto page = read_file(index);
+  EXPECT_EQ(index, folder_ / "gallery" / "index.html");
+  EXPECT_TRUE(test::contains(page, "0001-one/explain.html"));
+  EXPECT_TRUE(test::contains(page, "0002-two/explain.html"));
+  EXPECT_TRUE(test::contains(page, "insertion - deletion"));
+  for (const auto* name : {"faithfulness.png", "distance.png", "positions.png", "filters.png"})
+    EXPECT_GT(read_image(folder_ / "gallery" / name).width, 250) << name;
+  EXPECT_TRUE(fs::exists(folder_ / "gallery" / "faithfulness.csv"));
+  const auto inside = read_file(folder_ / "gallery" / "0002-two" / "explain.html");
+  EXPECT_TRUE(test::contains(inside, "../index.html"));
+  EXPECT_FALSE(fs::exists(folder_ / "gallery" / "0002-two" / "positions.png"));
+  ASSERT_EQ(gallery.scores().size(), 4u);
+  EXPECT_EQ(gallery.scores()[0].gains.size(), 2u);
 }
 
 TEST_F(Explain, RefusesModelsThatDoNotTakeImages) {

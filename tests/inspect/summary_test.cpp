@@ -74,6 +74,34 @@ TEST(Summary, CountsDeeperResNetsAsPublished) {
   EXPECT_EQ(summarize(choice("resnet50", {"conv_bias=true"})).parameters, 25'636'712 - 53'120);
 }
 
+TEST(Summary, CountsHybridsAsPublished) {
+  const auto s = summarize(choice("r50_vit_b16"));
+  EXPECT_EQ(s.parameters, 98'659'112);
+  EXPECT_NEAR(giga(s), 21.66, 0.03 * 21.66);
+  EXPECT_EQ(parameters_under(s, "patch_embed.backbone."), 11'894'848);
+  const auto large = summarize(choice("r50_vit_b16", {"image=384"}));
+  EXPECT_EQ(large.parameters, 98'950'952);
+  EXPECT_NEAR(giga(large), 67.43, 0.03 * 67.43);
+  EXPECT_EQ(summarize(choice("r26_vit_s32")).parameters, 36'431'912);
+  EXPECT_EQ(summarize(choice("r26_vit_s32", {"image=384"})).parameters, 36'468'392);
+  EXPECT_EQ(summarize(choice("r50_vit_l32")).parameters, 328'994'856);
+  EXPECT_EQ(summarize(choice("r50_vit_l32", {"image=384"})).parameters, 329'092'136);
+  EXPECT_EQ(summarize(choice("r_vit_ti16")).parameters, 6'337'704);
+}
+
+TEST(Summary, NamesTheLayersOfABackbone) {
+  const auto s = summarize(choice("r50_vit_b16"));
+  const auto& root = layer(s, "patch_embed.backbone.stem.conv");
+  EXPECT_EQ(root.kind, "StdConv2d");
+  EXPECT_EQ(root.output, (Shape{1, 64, 112, 112}));
+  EXPECT_EQ(root.parameters, 64 * 3 * 7 * 7);
+  EXPECT_EQ(root.multiply_adds, int64_t{64} * 112 * 112 * 3 * 7 * 7);
+  const auto& norm = layer(s, "patch_embed.backbone.stem.norm");
+  EXPECT_EQ(norm.kind, "GroupNorm");
+  EXPECT_EQ(norm.multiply_adds, 5 * 64 * 112 * 112);
+  EXPECT_EQ(layer(s, "patch_embed.proj").output, (Shape{1, 196, 768}));
+}
+
 TEST(Summary, CountsCctAsItsPaper) {
   EXPECT_EQ(summarize(choice("cct_2_3x2")).parameters, 283'723);
 }
@@ -135,7 +163,8 @@ TEST(Summary, GivesConvolutionsTheirShapes) {
 }
 
 TEST(Summary, IsTheSameWithRealWeights) {
-  for (const auto* name : {"cct_2_3x2", "vit_c10_small", "resnet18"}) {
+  for (const auto* name :
+       {"cct_2_3x2", "vit_c10_small", "resnet18", "r_vit_ti16", "hybrid_c10_small"}) {
     const auto chosen = choice(name);
     const auto model = chosen.build();
     model->train();

@@ -37,18 +37,21 @@ class LabFigures : public testing::Test {
 
 TEST_F(LabFigures, ChangesByOrderHaveNoBars) {
   const plot::Matrix outputs{1, 8, std::vector<double>(8)};
-  const std::vector<OrderEffect> effects = {
+  const std::vector<positions::OrderEffect> effects = {
       {.kind = "none", .sentence = outputs, .reversed = outputs, .word_change = 1e-16},
       {.kind = "sinusoidal", .sentence = outputs, .reversed = outputs, .word_change = 1}};
-  const TrainedPositions trained{.lengths = {20}, .kinds = {{.kind = "none", .errors = {{0.1}}}}};
-  expect_no_bars_on_log_axes(position_effect_figure(lesson("lab3"), effects, {"word"}, trained));
+  const positions::TrainedPositions trained{.lengths = {20},
+                                            .kinds = {{.kind = "none", .errors = {{0.1}}}}};
+  expect_no_bars_on_log_axes(
+      positions::position_effect_figure(lesson("lab3"), effects, {"word"}, trained));
 }
 
 TEST_F(LabFigures, ErrorsOfNetworksHaveNoBars) {
-  SequenceNumbers numbers;
-  for (const auto network : kWaveNetworks)
+  sequences::SequenceNumbers numbers;
+  for (const auto network : sequences::kWaveNetworks)
     numbers.networks.push_back({.network = network, .score = {.error = {0.01, 0.001}}});
-  expect_no_bars_on_log_axes(performance_figure(lesson("lab5"), numbers, {.extrapolation = 0.1}));
+  expect_no_bars_on_log_axes(
+      sequences::performance_figure(lesson("lab5"), numbers, {.extrapolation = 0.1}));
 }
 
 }  // namespace vitrine::labs

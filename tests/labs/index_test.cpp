@@ -26,7 +26,7 @@ TEST(LabIndex, LinksThePagesThatExistAndTellsHowToMakeTheOthers) {
         test::contains(html, plot::escape_markup("vitrine lab 2 " + arguments) + "</code>"));
     EXPECT_TRUE(test::contains(
         html, plot::escape_markup("vitrine lab exercise rnn " + arguments) + "</code>"));
-    for (const auto* registry : {&labs(), &exercises()})
+    for (const auto* registry : {&labs(), &lab_exercises()})
       for (const auto& [name, lab] : *registry) {
         EXPECT_TRUE(test::contains(html, plot::escape_markup(texts.at(lab.topic + ".title"))));
         EXPECT_TRUE(

@@ -76,7 +76,7 @@ TEST_P(EveryLanguage, LabsTeachAndLeaveTheirFigures) {
 
 TEST_P(EveryLanguage, ExercisesTeachAndLeaveAFigure) {
   const Translations texts(lab_texts(), GetParam());
-  for (const auto& [name, exercise] : exercises()) {
+  for (const auto& [name, exercise] : lab_exercises()) {
     const test::TemporaryFolder folder;
     const auto text = smoke_run({"exercise", name}, GetParam(), folder.path());
     expect_taught(exercise, texts, folder.path(), text);

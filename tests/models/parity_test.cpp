@@ -1,8 +1,10 @@
-// ViT and ResNet against torchvision: see tests/fixtures/make_models.py.
+// ViT and ResNets against torchvision, hybrids against timm: see tests/fixtures/make_models.py
+// and make_hybrid.py.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/formula_weights.h"
 #include "vitrine/core/files.h"
 #include "vitrine/models/resnet.h"
 #include "vitrine/models/vit.h"
@@ -12,41 +14,16 @@ namespace {
 
 constexpr double kOutput = 1e-4, kGradient = 1e-3;
 
-/// The generator's formula.
-torch::Tensor numbers(const std::string& name, at::IntArrayRef shape, double scale) {
-  uint32_t seed = 2166136261u;
-  for (const unsigned char byte : name) seed = (seed ^ byte) * 16777619u;
-  auto result = torch::empty(shape);
-  auto* out = result.data_ptr<float>();
-  for (int64_t i = 0; i < result.numel(); ++i) {
-    uint32_t h = (static_cast<uint32_t>(i) ^ seed) * 0x7FEB352Du;
-    h = (h ^ (h >> 15)) * 0x846CA68Bu;
-    h ^= h >> 16;
-    out[i] = static_cast<float>((h / 2147483648.0 - 1) * scale);
-  }
-  return result;
-}
+using test::numbers;
 
-void fill(torch::nn::Module& model) {
-  const torch::NoGradGuard no_grad;
-  const auto set = [](const std::string& name, torch::Tensor tensor) {
-    if (tensor.scalar_type() != torch::kFloat) return;
-    const bool matrix = tensor.dim() >= 2;
-    tensor.copy_(numbers(name, tensor.sizes(), matrix ? std::sqrt(3.0 / tensor[0].numel()) : 0.1));
-    if (!matrix && (name.ends_with("weight") || name.ends_with("running_var"))) tensor.add_(1);
-  };
-  for (const auto& item : model.named_parameters()) set(item.key(), item.value());
-  for (const auto& item : model.named_buffers()) set(item.key(), item.value());
-}
-
-/// `gradients_in`: the type in which gradients are compared: a deep network amplifies rounding.
-void expect_parity(Model& model, const std::string& name,
+/// `gradients_in`: the type in which gradients are compared; a deep network amplifies rounding.
+void expect_parity(Model& model, const std::string& name, const std::string& file = "models.json",
                    torch::ScalarType gradients_in = torch::kFloat) {
   const auto all =
-      nlohmann::json::parse(read_file(VITRINE_SOURCE_DIR "/tests/fixtures/models.json"));
+      nlohmann::json::parse(read_file(fs::path(VITRINE_SOURCE_DIR "/tests/fixtures") / file));
   const auto& expected = all.at(name);
   const int64_t B = expected["batch"], S = expected["image"], N = expected["classes"];
-  fill(model);
+  test::fill_by_name(model);
   const auto x = numbers("input", {B, 3, S, S}, 2);
   {
     const torch::NoGradGuard no_grad;
@@ -104,7 +81,38 @@ TEST(Parity, ResNet50EqualsTorchvision) {
   config.image = 64;
   config.classes = 10;
   ResNet model(config);
-  expect_parity(model, "resnet50", torch::kDouble);
+  expect_parity(model, "resnet50", "models.json", torch::kDouble);
+}
+
+/// timm divides kernels by sqrt(var + 1e-8) and has another epsilon in GroupNorm than Google.
+VitConfig small_timm_hybrid(int64_t image, int64_t patch, std::vector<int64_t> blocks) {
+  return {.image = image,
+          .patch = patch,
+          .classes = 10,
+          .dim = 48,
+          .depth = 2,
+          .heads = 3,
+          .hidden = 96,
+          .backbone = {.kind = BackboneKind::Bit,
+                       .blocks = std::move(blocks),
+                       .width = 32,
+                       .standardize = Standardization::Variance,
+                       .norm_eps = 1e-5}};
+}
+
+TEST(Parity, AHybridEqualsTimm) {
+  Vit model(small_timm_hybrid(/*image=*/64, /*patch=*/1, {1, 2}));
+  expect_parity(model, "stages", "hybrid.json");
+}
+
+TEST(Parity, AHybridWhoseMapsHaveOddSidesEqualsTimm) {
+  Vit model(small_timm_hybrid(/*image=*/58, /*patch=*/2, {1, 1}));
+  expect_parity(model, "odd", "hybrid.json");
+}
+
+TEST(Parity, AHybridOfTheStemAloneEqualsTimm) {
+  Vit model(small_timm_hybrid(/*image=*/32, /*patch=*/4, {}));
+  expect_parity(model, "stem", "hybrid.json");
 }
 
 }  // namespace vitrine

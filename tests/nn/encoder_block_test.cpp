@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace vitrine {
 namespace {
 
@@ -25,6 +27,26 @@ torch::nn::TransformerEncoderLayer torch_layer(EncoderBlock& block) {
 }
 
 }  // namespace
+
+TEST(EncoderBlock, LayerScaleMultipliesEachSublayer) {
+  const EncoderBlockConfig config{.dim = 12, .heads = 2, .hidden = 20};
+  auto scaled_config = config;
+  scaled_config.layer_scale = 0.5;
+  EncoderBlock scaled(scaled_config);
+  const torch::NoGradGuard no_grad;
+  scaled->ls1->gamma.copy_(torch::arange(12) * 0.1);
+  const auto x = torch::randn({2, 5, 12});
+  const auto h = x + scaled->ls1->gamma * scaled->attn(scaled->norm1(x));
+  EXPECT_TRUE(torch::allclose(scaled(x), h + 0.5 * scaled->mlp(scaled->norm2(h)), 1e-5, 1e-5));
+  EXPECT_EQ(EncoderBlock(config)->parameters().size() + 2, scaled->parameters().size());
+}
+
+TEST(Activation, GeluTanhIsItsFormula) {
+  const auto x = torch::linspace(-4, 4, 101);
+  const auto inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x.pow(3));
+  EXPECT_TRUE(
+      torch::allclose(activate(x, Activation::GeluTanh), 0.5 * x * (1 + inner.tanh()), 1e-5, 1e-6));
+}
 
 TEST(EncoderBlock, PostNormWithReluEqualsTorchsEncoderLayer) {
   torch::manual_seed(1);

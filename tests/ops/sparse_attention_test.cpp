@@ -95,27 +95,28 @@ TEST(AttentionPlan, GrowsAsTheRootOfTheLengthSquared) {
 TEST(SparseAttention, EqualsTheMaskedDenseForm) {
   torch::manual_seed(1);
   for (const auto& pattern : all_patterns())
-    expect_equal(sparse_attention, masked_attention, pattern);
+    expect_equal(sparse_attention, sparse_attention_reference, pattern);
 }
 
 TEST(SparseAttention, EqualsTheMaskedDenseFormWithShortVectorsToo) {
   torch::manual_seed(1);
   hwy::DisableTargets((HWY_AVX2 << 1) - 1);  // leaves those that can load whole vectors only
   for (const auto& pattern : all_patterns())
-    expect_equal(sparse_attention, masked_attention, pattern);
+    expect_equal(sparse_attention, sparse_attention_reference, pattern);
   hwy::DisableTargets(0);
 }
 
 TEST(SparseAttention, OnBlocksEqualsTheMaskedDenseForm) {
   torch::manual_seed(1);
   for (const auto& pattern : all_patterns())
-    expect_equal(block_attention, masked_attention, pattern);
+    expect_equal(blockwise_sparse_attention, sparse_attention_reference, pattern);
 }
 
 TEST(SparseAttention, OnBlocksDropsTheShareOfWeightsThatWasAsked) {
   torch::manual_seed(1);
   const auto equal = torch::zeros({1, 200, 1, 1}), values = torch::ones({1, 200, 1, 1});
-  const auto out = block_attention(equal, equal, values, {.causal = false}, /*dropout=*/0.25);
+  const auto out =
+      blockwise_sparse_attention(equal, equal, values, {.causal = false}, /*dropout=*/0.25);
   EXPECT_NEAR(out.mean().item<double>(), 1, 0.02);
   EXPECT_GT(out.std().item<double>(), 0.01);
 }

@@ -7,6 +7,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/translations.h"
+#include "vitrine/studies/addition/findings.h"
 #include "vitrine/train/metrics.h"
 
 namespace vitrine::addition {

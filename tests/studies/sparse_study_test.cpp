@@ -8,7 +8,10 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/translations.h"
 #include "vitrine/core/files.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/sparse/growth.h"
+#include "vitrine/studies/sparse/networks.h"
 #include "vitrine/studies/sparse/stored.h"
 
 namespace vitrine::sparse {
@@ -119,7 +122,7 @@ TEST(SparseGrowth, IsEmptyWithoutMeasuredMemory) {
 
 TEST(SparseGrowth, CountsBytesByHand) {
   const auto size = small_step().size;
-  EXPECT_EQ(fixed_bytes(size), 16'000);
+  EXPECT_EQ(training_state_bytes(size), 16'000);
   // 3 block inputs of 8, twice the 9 * 8 + 2 * 4 + 2 * 16 of a block, 3 * 256 logits.
   EXPECT_EQ(token_bytes(size), 4 * (24 + 224 + 768));
   EXPECT_EQ(bytes_without_recompute(size, 10), 16'000 + 10 * (4 * 1016 + 4 * 2 * 112));

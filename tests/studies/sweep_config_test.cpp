@@ -126,7 +126,7 @@ TEST(SweepConfig, KnowsWhatChangesTheMeaningOfRuns) {
 }
 
 TEST(SweepConfig, HasASmokeSize) {
-  const auto c = smoke_size(
+  const auto c = smoke_sweep_config(
       parse_sweep(std::string(kSmall) + "list: {a: [1, 2, 3]}\nseeds: [7, 8]\n", "s.yaml"));
   EXPECT_EQ(c.name, "small-smoke");
   EXPECT_EQ(c.seeds, (std::vector<int64_t>{7}));

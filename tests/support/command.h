@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vitrine/cli/command.h"
+#include "vitrine/cli/run.h"
 
 namespace vitrine::test {
 

@@ -23,7 +23,7 @@ inline void save_small_checkpoint(const fs::path& path, const std::string& model
   for (const auto& assignment : overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
-  recipe.data = resolved(recipe.data);
+  recipe.data = resolved_data_config(recipe.data);
   torch::manual_seed(1);
   const auto built = recipe.model.build();
   const auto data = open_image_split(recipe.data, 1, Split::Test);

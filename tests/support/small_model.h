@@ -10,12 +10,16 @@ namespace vitrine::test {
 /// The named model, made small enough to train in a test: the same code, fewer numbers.
 inline ModelChoice small(const std::string& name) {
   ModelChoice choice(name);
-  const auto has = [text = to_yaml(choice)](const std::string& key) {
-    return text.find("\n" + key + ":") != std::string::npos;
-  };
+  const auto text = to_yaml(choice);
+  const auto says = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  const auto has = [&](const std::string& key) { return says("\n" + key + ":"); };
+  const bool hybrid = has("backbone") && !says("kind: none");
   std::string overrides = "name: " + name + "\n";
   if (has("image")) overrides += "image: 32\nclasses: 5\n";
-  if (has("patch")) overrides += "patch: 8\n";
+  if (has("patch")) overrides += hybrid ? "patch: 1\n" : "patch: 8\n";
+  if (hybrid && says("kind: bit"))
+    overrides +=
+        says("blocks: []") ? "backbone: {width: 32}\n" : "backbone: {width: 32, blocks: [1, 1]}\n";
   if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\n";
   if (has("depth")) overrides += "depth: 2\n";
   if (has("blocks")) overrides += "blocks: [1, 1]\n";

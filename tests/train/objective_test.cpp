@@ -50,8 +50,8 @@ TEST(Classification, TopFiveAccuracyIsCountedAmongMoreThanTenClasses) {
   const auto output = torch::arange(11, torch::kFloat).expand({4, 11});  // class 10 is likeliest
   const auto targets = torch::tensor({10, 6, 5, 0});
   const auto sums = objective->batch_metrics(output, targets);
-  EXPECT_EQ(value_of(sums, "accuracy"), 1);
-  EXPECT_EQ(value_of(sums, "accuracy_top5"), 2);
+  EXPECT_EQ(metric_value(sums, "accuracy"), 1);
+  EXPECT_EQ(metric_value(sums, "accuracy_top5"), 2);
   const auto shares = torch::nn::functional::one_hot(targets, 11).to(torch::kFloat);
   EXPECT_EQ(objective->batch_metrics(output, shares), sums);
 }
@@ -117,8 +117,8 @@ TEST(NextValue, IsTorchsMeanSquaredError) {
   sums.add(test::eval_loss_of(*objective, output, targets),
            objective->batch_metrics(output, targets), objective->target_count(targets));
   const auto metrics = sums.metrics(*objective);
-  EXPECT_FLOAT_EQ(value_of(metrics, "mse"), expected);
-  EXPECT_EQ(value_of(metrics, "mse"), sums.loss());
+  EXPECT_FLOAT_EQ(metric_value(metrics, "mse"), expected);
+  EXPECT_EQ(metric_value(metrics, "mse"), sums.loss());
   EXPECT_EQ(sums.target_count(), 7);
   EXPECT_EQ(objective->selection_metric().name, "mse");
   EXPECT_FALSE(objective->selection_metric().higher_is_better);
@@ -143,7 +143,7 @@ TEST(NextToken, IsTorchsCrossEntropyOverTheCountedTokens) {
                             .item<double>();
   EXPECT_NEAR(test::loss_of(*objective, output, targets), expected, 1e-6);
   EXPECT_EQ(objective->target_count(targets), 9);
-  EXPECT_NEAR(value_of(objective->derived_metrics(expected), "perplexity"), std::exp(expected),
+  EXPECT_NEAR(metric_value(objective->derived_metrics(expected), "perplexity"), std::exp(expected),
               1e-9);
   EXPECT_GT(test::loss_of(*make_objective(words(), 0.2), output, targets), 0);
   EXPECT_TRUE(test::contains(
@@ -158,7 +158,7 @@ TEST(NextToken, IsMeasuredInPerplexityOfWordsAndInBitsOfBytes) {
   const auto of_bytes = make_objective({.task = Task::NextToken, .vocabulary = kByteValues}, 0);
   EXPECT_EQ(of_bytes->selection_metric().name, "bits_per_dim");
   EXPECT_FALSE(of_bytes->selection_metric().higher_is_better);
-  EXPECT_NEAR(value_of(of_bytes->derived_metrics(std::log(256)), "bits_per_dim"), 8, 1e-12);
+  EXPECT_NEAR(metric_value(of_bytes->derived_metrics(std::log(256)), "bits_per_dim"), 8, 1e-12);
   EXPECT_EQ(of_words->make_report(), nullptr);
   EXPECT_EQ(of_bytes->make_report(), nullptr);
 }
@@ -187,7 +187,7 @@ TEST(MetricAccumulator, GivesTheLossWhatWasMeasuredAndWhatFollows) {
   };
   const auto of_words = words_sums.metrics(*make_objective(words(), 0));
   ASSERT_EQ(of_words.size(), 2u);
-  EXPECT_DOUBLE_EQ(value_of(of_words, "loss"), 1.25);
+  EXPECT_DOUBLE_EQ(metric_value(of_words, "loss"), 1.25);
   EXPECT_DOUBLE_EQ(of_words[1].second, std::exp(1.25));
   EXPECT_EQ(text_of(words_sums, *make_objective(words(), 0)), "loss 1.2500 (perplexity 3.4903)");
   sums.add(0.5, {{"accuracy", 3}}, 4);
@@ -204,7 +204,7 @@ TEST(MetricAccumulator, WeighsByExamplesAndSurvivesStoring) {
   const auto b = MetricAccumulator::restored(a.sums(), a.names());
   EXPECT_DOUBLE_EQ(b.loss(), 1.25);
   const auto objective = make_objective({.task = Task::Classes}, 0);
-  EXPECT_DOUBLE_EQ(value_of(b.metrics(*objective), "accuracy"), 0.75);
+  EXPECT_DOUBLE_EQ(metric_value(b.metrics(*objective), "accuracy"), 0.75);
   EXPECT_EQ(b.target_count(), 4);
   EXPECT_TRUE(test::contains(test::error_of([&] {
                                a.add(1.0, {{"accuracy", 1}, {"accuracy_top5", 1}}, 1);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/errors.h"
+#include "tests/support/small_checkpoint.h"
 #include "tests/support/training.h"
 #include "vitrine/core/random.h"
 
@@ -129,6 +130,20 @@ void Resume::kill_again_and_again(const std::vector<std::string>& overrides) {
 TEST_F(Resume, AKilledVitEndsWithTheSameBits) { kill_again_and_again(kVit); }
 
 TEST_F(Resume, AKilledCnnEndsWithTheSameBits) { kill_again_and_again(kCnn); }
+
+TEST_F(Resume, ARunFromPreTrainedWeightsNeedsThemNoMoreAndEndsWithTheSameBits) {
+  const auto init = folder_ / "init.safetensors";
+  auto settings = test::kSmallVit;
+  settings.emplace_back("data.dataset.classes=3");
+  settings.emplace_back("model.classes=3");
+  test::save_small_checkpoint(init, "vit_c10_small", settings);
+  overrides_ = {"init=" + init.string(), "train.freeze=1", "train.optimizer.layer_decay=0.75"};
+  train_whole();
+  const auto run = stopped_by(SIGKILL, "killed", kState);
+  fs::remove(init);
+  EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
+  expect_same_as_whole(run);
+}
 
 TEST_F(Resume, CtrlCSavesSaysHowToGoOnAndEndsWithTheSameBits) {
   train_whole();

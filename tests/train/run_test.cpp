@@ -96,7 +96,7 @@ TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
   // The validation metrics are those of the checkpoint that was tested.
   const auto [model, info] = load_checkpoint(folder_ / "run");
   auto config = recipe({}).data;
-  const auto data = open_data(resolved(config), /*seed=*/3);
+  const auto data = open_data(resolved_data_config(config), /*seed=*/3);
   const auto objective = make_objective(data, /*label_smoothing=*/0);
   const auto validation = evaluate(*model, *data.validation, *objective, {.batch = 16});
   EXPECT_NEAR(validation.loss, stored.validation_loss(), 1e-5);
@@ -128,11 +128,11 @@ TEST_F(Running, ManyClassesAreAlsoMeasuredByTopFiveAccuracy) {
                            "run");
   const auto stored = read_run_outcome(folder_ / "run" / "result.json");
   for (const auto& split : {stored.validation, stored.test}) {
-    EXPECT_GE(value_of(split, "accuracy_top5"), value_of(split, "accuracy"));
-    EXPECT_LE(value_of(split, "accuracy_top5"), 1);
+    EXPECT_GE(metric_value(split, "accuracy_top5"), metric_value(split, "accuracy"));
+    EXPECT_LE(metric_value(split, "accuracy_top5"), 1);
   }
   const auto lines = read_metrics(folder_ / "run" / "metrics.jsonl");
-  EXPECT_EQ(lines.back().value("accuracy_top5"), value_of(stored.test, "accuracy_top5"));
+  EXPECT_EQ(lines.back().value("accuracy_top5"), metric_value(stored.test, "accuracy_top5"));
   EXPECT_FALSE(std::isnan(lines[lines.size() - 2].value("validation_accuracy_top5")));
   const auto evaluated = test::run_command({"eval", (folder_ / "run").string(), "--threads", "2"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
@@ -236,7 +236,7 @@ TEST_F(Running, DataAndModelCanBeGivenAndTheTestSplitIsReadOnceAtTheEnd) {
     std::vector<std::string>& log_;
   };
   const auto r = recipe({"train.epochs=2", "data.workers=1"});
-  auto data = open_data(resolved(r.data), static_cast<uint64_t>(r.seed));
+  auto data = open_data(resolved_data_config(r.data), static_cast<uint64_t>(r.seed));
   std::vector<std::string> log;
   const auto tests = data.test->size();
   data.test = std::make_unique<Counted>(std::move(data.test), log);
@@ -270,7 +270,7 @@ TEST_F(Running, AnInterruptedEvaluationStopsAtOnceAndTheResumedRunEndsWithTheSam
   const auto whole = run(overrides, "whole");
   const auto r = recipe(overrides);
   for (const auto split : {Split::Validation, Split::Test}) {
-    auto data = open_data(resolved(r.data), static_cast<uint64_t>(r.seed));
+    auto data = open_data(resolved_data_config(r.data), static_cast<uint64_t>(r.seed));
     auto interrupting = std::make_unique<Interrupting>(std::move(data.get(split)));
     const auto& source = *interrupting;
     data.get(split) = std::move(interrupting);

@@ -23,7 +23,7 @@ class Training : public testing::Test {
     Recipe recipe;
     settings.read_into(recipe);
     recipe.validate();
-    recipe.data = resolved(recipe.data);
+    recipe.data = resolved_data_config(recipe.data);
     const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
     const auto folder = RunFolder::create(folder_ / out, recipe.name);
     path_ = folder.path();
@@ -176,7 +176,7 @@ TEST_F(Training, RefusesToRecomputeWhatHasNoBlocks) {
         "{model: {name: resnet18}, data: {dataset: synthetic, batch: 8}, train: {recompute: true}}",
         "test")
         .read_into(recipe);
-    build_for_training(recipe, open_data(resolved(recipe.data), /*seed=*/1));
+    build_for_training(recipe, open_data(resolved_data_config(recipe.data), /*seed=*/1));
   });
   EXPECT_TRUE(test::contains(message, "resnet18 has no blocks"));
 }
@@ -243,7 +243,7 @@ TEST_F(Training, TheCommandTrainsANetworkThatContinuesWaves) {
   EXPECT_LT(result.test_value(), 0.2);
   EXPECT_EQ(result.selection_metric.name, "mse");
   EXPECT_EQ(result.test_value(), result.test_loss());
-  EXPECT_TRUE(std::isnan(value_of(result.test, "accuracy")));
+  EXPECT_TRUE(std::isnan(metric_value(result.test, "accuracy")));
   const auto lines = read_metrics(run / "metrics.jsonl");
   EXPECT_EQ(lines.back().value("mse"), result.test_value());
   EXPECT_TRUE(test::contains(read_file(run / "model_summary.txt"), "GRU"));

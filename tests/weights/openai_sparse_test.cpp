@@ -3,6 +3,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "vitrine/core/settings.h"
 #include "vitrine/formats/npz.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/importers.h"
@@ -11,7 +12,9 @@ namespace vitrine {
 namespace {
 
 const fs::path kWeights = VITRINE_SOURCE_DIR "/tests/fixtures/openai_sparse.npz";
-const std::vector<std::string> kPattern = {"pattern.stride=8"};
+/// Layers are strided and local in turn.
+const std::vector<std::string> kPattern = {"pattern.stride=8", "assignment=per_layer",
+                                           "layer_period=2", "layer_phase=0"};
 constexpr double kLogitTolerance = 1e-4;
 
 /// What fixtures/make_openai_sparse.py has computed.
@@ -23,7 +26,7 @@ bool tells_as_expected(Model& model) {
 }
 
 LoadedCheckpoint import_sparse(const fs::path& path, const std::vector<std::string>& settings) {
-  const auto imported = import_weights(path, settings);
+  const auto imported = import_weights(path, {.settings = settings});
   EXPECT_EQ(imported.source, "openai_sparse");
   return imported.checkpoint;
 }
@@ -69,8 +72,41 @@ TEST_F(OpenAiSparse, GivesTheLogitsOfAnIndependentProgram) {
 }
 
 TEST_F(OpenAiSparse, TakesThePatternFromTheUser) {
-  EXPECT_FALSE(tells_as_expected(*import_sparse(kWeights, {"pattern.stride=4"}).model));
-  EXPECT_FALSE(tells_as_expected(*import_sparse(kWeights, {"pattern.stride=8", "heads=4"}).model));
+  const auto tells_with = [](const std::string& setting) {
+    auto settings = kPattern;
+    settings.push_back(setting);
+    return tells_as_expected(*import_sparse(kWeights, settings).model);
+  };
+  EXPECT_TRUE(tells_with("pattern.short_window=true"));
+  EXPECT_FALSE(tells_with("pattern.short_window=false"));  // the paper's window
+  EXPECT_FALSE(tells_with("pattern.stride=4"));
+  EXPECT_FALSE(tells_with("heads=4"));
+}
+
+// One strided layer in four, the first or (with 150 million parameters) the second; the others are
+// local, over a row of 32 pixels.
+TEST_F(OpenAiSparse, OfCifar10HasThePublishedPattern) {
+  const auto settings_of = [&](int64_t key_width) {
+    weight("model/pos_emb_0:0") = torch::zeros({32, 16});
+    weight("model/pos_emb_1:0") = torch::zeros({32, 16});
+    for (const auto* layer : {"h0", "h1"})
+      for (const auto* name : {"q_proj", "k_proj"}) {
+        weight(fmt::format("model/{}/{}/w:0", layer, name)) = torch::zeros({16, key_width});
+        weight(fmt::format("model/{}/{}/b:0", layer, name)) = torch::zeros({key_width});
+      }
+    return to_yaml(imported({}).info.model);
+  };
+  struct Published {
+    int64_t key_width;
+    const char *phase, *heads;
+  };
+  for (const auto& [key_width, phase, heads] : {Published{8, "layer_phase: 0\n", "heads: 2\n"},
+                                                Published{16, "layer_phase: 1\n", "heads: 16\n"}}) {
+    const auto yaml = settings_of(key_width);
+    for (const auto* line : {phase, heads, "assignment: per_layer\n", "layer_period: 4\n",
+                             "stride: 96\n", "short_window: true\n"})
+      EXPECT_TRUE(test::contains(yaml, line));
+  }
 }
 
 TEST_F(OpenAiSparse, SurvivesACheckpoint) {
@@ -97,7 +133,7 @@ TEST_F(OpenAiSparse, PrefersTheAveragesAndPassesOverTheTrainingState) {
   weight("global_step:0") = torch::tensor(7, torch::kInt64);
   weight("adam_beta/beta1_power:0") = torch::tensor(0.9);
   save_npz(folder / "changed.npz", weights);
-  const auto both = import_weights(folder / "changed.npz", kPattern);
+  const auto both = import_weights(folder / "changed.npz", {.settings = kPattern});
   EXPECT_TRUE(tells_as_expected(*both.checkpoint.model));
   const auto tensors = std::ssize(plain);
   EXPECT_EQ(both.account.count(LoadStatus::Loaded) + both.account.count(LoadStatus::Converted),

@@ -12,6 +12,7 @@
 #include "vitrine/models/registry.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/throughput.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::cli {
 namespace {
@@ -41,7 +42,9 @@ std::string step_time_text(double milliseconds) {
 int run_bench(const BenchOptions& o, bool training, Streams s) {
   auto settings = o.overrides;
   if (o.image > 0) settings.insert(settings.begin(), "image=" + std::to_string(o.image));
-  const auto choice = read_model("name: " + o.model, settings, "bench");
+  const auto choice = !models().has(o.model) && fs::exists(o.model)
+                          ? stored_model(o.model, settings)
+                          : read_model("name: " + o.model, settings, "bench");
   const auto threads = set_up_runtime(o.threads);
   open_device(o.device);
   check_model_fits(choice, /*copies=*/1);
@@ -97,7 +100,10 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
 CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
                    std::shared_ptr<BenchOptions> o) {
   auto* sub = app.add_subcommand(name, help);
-  sub->add_option("--model", o->model, "a model of `vitrine models`")->capture_default_str();
+  sub->add_option("--model", o->model,
+                  "a model of `vitrine models`, a run folder, a checkpoint or published "
+                  "weights")
+      ->capture_default_str();
   sub->add_option("--batch", o->batch, "batch size")->capture_default_str()->check(at_least(1));
   sub->add_option("--image", o->image, "side of the input image; 0 = the model's own")
       ->capture_default_str()

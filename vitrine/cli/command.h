@@ -2,11 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <string>
-#include <vector>
 
 namespace vitrine::cli {
 
@@ -23,16 +21,5 @@ struct Command {
   std::string summary;
   std::function<std::function<int(Streams)>(CLI::App& app)> bind;
 };
-
-/// Every command, in the order that `vitrine --help` shows them.
-const std::vector<Command>& commands();
-
-/// What to tell the user about something that went wrong.
-std::string message_of(const std::exception& e);
-
-/// Parses and runs a whole command line (without the program's name). 0: done. 2: misuse, which is
-/// a command line that cannot be parsed or, there or in a recipe, an unknown key or name or a value
-/// out of its range (`UsageError`). 1: all else that fails.
-int run(std::vector<std::string> arguments, Streams streams);
 
 }  // namespace vitrine::cli

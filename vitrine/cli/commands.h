@@ -1,14 +1,20 @@
 #pragma once
 
+#include <vector>
+
 #include "vitrine/cli/command.h"
 
 namespace vitrine::cli {
+
+/// Every command, in the order that `vitrine --help` shows them.
+const std::vector<Command>& commands();
 
 // One per file of this folder.
 Command bench_command();
 Command data_command();
 Command eval_command();
 Command explain_command();
+Command export_command();
 Command import_command();
 Command inspect_command();
 Command lab_command();

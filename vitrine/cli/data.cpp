@@ -14,6 +14,7 @@
 #include "vitrine/core/settings.h"
 #include "vitrine/data/image_splits.h"
 #include "vitrine/data/registry.h"
+#include "vitrine/data/resize.h"
 #include "vitrine/plot/figure.h"
 
 namespace vitrine::cli {

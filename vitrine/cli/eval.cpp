@@ -13,6 +13,7 @@
 #include "vitrine/train/mistakes.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/weights/checkpoint.h"
+#include "vitrine/weights/class_names.h"
 
 namespace vitrine::cli {
 namespace {
@@ -37,17 +38,39 @@ void check_override(const std::string& assignment) {
               "eval: {} cannot be changed for a trained model; only data.* and seed can", key);
 }
 
-/// The recipe that the checkpoint was trained with, with what the user wants otherwise.
-Recipe recipe_of(const CheckpointInfo& info, const EvalOptions& o) {
-  check(!info.recipe.empty(), "eval: {} does not say which data it was trained with", o.model);
-  auto settings = Settings::from_text(info.recipe, o.model + " (recipe)");
+/// The recipe that the checkpoint was trained with, with what the user wants otherwise. Published
+/// weights have none, so the user names the data.
+Recipe evaluation_recipe(const CheckpointInfo& info, const EvalOptions& o) {
+  const bool named = std::any_of(o.overrides.begin(), o.overrides.end(), [](const auto& setting) {
+    return setting.starts_with("data.dataset");
+  });
+  check(!info.recipe.empty() || named,
+        "eval: {} does not say which data it was trained with; name some with data.dataset=NAME",
+        o.model);
+  Recipe unknown;
+  unknown.model = info.model;
+  auto settings = Settings::from_text(info.recipe.empty() ? to_yaml(unknown) : info.recipe,
+                                      o.model + " (recipe)");
   for (const auto& assignment : o.overrides) settings.override_with(assignment);
   Recipe recipe;
   settings.read_into(recipe);
   for (const auto& assignment : o.overrides) check_override(assignment);
   as_usage([&] { recipe.data.validate(); });
-  recipe.data = resolved(recipe.data);
+  recipe.data = resolved_data_config(recipe.data);
   return recipe;
+}
+
+/// Whether the data's classes are the model's. Published weights may not name theirs: then data of
+/// as many classes will do, but ImageNet's must be folders with the numbers of WordNet, whose order
+/// is known.
+bool are_same_classes(const std::vector<std::string>& data, const std::vector<std::string>& model) {
+  if (data == model) return true;
+  if (data.size() != model.size() || model != assumed_class_names(std::ssize(model))) return false;
+  const auto is_wordnet = [](const std::string& name) {
+    return name.size() == 9 && name[0] == 'n' &&
+           name.find_first_not_of("0123456789", 1) == name.npos;
+  };
+  return model != imagenet_names() || std::all_of(data.begin(), data.end(), is_wordnet);
 }
 
 /// The data with at least one split, and the images of that split where there are such.
@@ -74,7 +97,8 @@ EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task
   const auto& splits = data.splits;
   check(splits.task == task, "eval: the model's task is not that of data set '{}'",
         recipe.data.dataset.name());
-  check(splits.classes == info.classes,
+  check(task == Task::Classes ? are_same_classes(splits.classes, info.classes)
+                              : splits.classes == info.classes,
         "eval: the {} of {} are not those that the model was trained with",
         task == Task::Classes ? "classes" : "words", recipe.data.dataset.name());
   return data;
@@ -103,8 +127,8 @@ std::string table_of(const Metrics& values, const std::vector<Metric>& metrics) 
   for (const auto& metric : metrics) width = std::max(width, metric.name.size());
   std::string text;
   for (const auto& metric : metrics)
-    text +=
-        fmt::format("{:<{}}  {}\n", metric.name, width, metric.text(value_of(values, metric.name)));
+    text += fmt::format("{:<{}}  {}\n", metric.name, width,
+                        metric.text(metric_value(values, metric.name)));
   return text;
 }
 
@@ -113,7 +137,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
   const auto split = split_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
-  const auto recipe = recipe_of(info, o);
+  const auto recipe = evaluation_recipe(info, o);
   auto data = open_splits(recipe, info, model->task(), split);
   const auto& batches = *data.splits.get(split);
   const auto objective = make_objective(data.splits, /*label_smoothing=*/0);
@@ -164,7 +188,8 @@ int run_eval(const EvalOptions& o, Streams streams) {
 Command eval_command() {
   return {"eval", "evaluate a trained model on a split of its data", [](CLI::App& app) {
             const auto o = std::make_shared<EvalOptions>();
-            app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+            app.add_option("model", o->model,
+                           "a run folder (its best checkpoint), a checkpoint or published weights")
                 ->required();
             app.add_option(
                 "overrides", o->overrides,

@@ -27,8 +27,8 @@ struct LabCommandOptions {
 
 const Lab& asked_exercise(const LabCommandOptions& o) {
   check_usage(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
-              fmt::join(labs::exercises().names(), ", "));
-  const auto& exercise = labs::exercises().get(o.rest.front());
+              fmt::join(labs::lab_exercises().names(), ", "));
+  const auto& exercise = labs::lab_exercises().get(o.rest.front());
   check_usage(o.rest.size() == 1 || o.rest.front() == "sentence",
               "lab exercise {}: takes no text, but '{}' was given; only sentence does",
               o.rest.front(), o.rest.back());
@@ -110,7 +110,7 @@ Command lab_command() {
             ->required();
         app.add_option("rest", o->rest,
                        fmt::format("which exercise: {}; after sentence any text",
-                                   fmt::join(labs::exercises().names(), ", ")));
+                                   fmt::join(labs::lab_exercises().names(), ", ")));
         app.add_option("--lang", o->language,
                        fmt::format("language: {}; default from the environment",
                                    fmt::join(lab_texts().languages(), ", ")))

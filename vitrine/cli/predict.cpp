@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/image_inputs.h"
 #include "vitrine/cli/options.h"
 #include "vitrine/core/csv.h"
 #include "vitrine/core/error.h"
@@ -45,41 +46,6 @@ std::string line(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// The image files in a folder and in those inside it, sorted. Links to folders are not followed,
-/// as they may lead back; a folder that cannot be read throws.
-void collect_images(const fs::path& folder, std::vector<fs::path>& files) {
-  std::vector<fs::path> entries, folders;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (!entry->path().filename().string().starts_with('.')) entries.push_back(entry->path());
-  check(!error, "predict: cannot read folder {}: {}", folder.string(), error.message());
-  std::sort(entries.begin(), entries.end());
-  for (const auto& path : entries)
-    if (fs::is_directory(fs::symlink_status(path, error)))
-      folders.push_back(path);
-    else if (has_image_extension(path))
-      files.push_back(path);
-  for (const auto& inside : folders) collect_images(inside, files);
-}
-
-/// The inputs with each folder replaced by its images.
-std::vector<fs::path> files_of(const std::vector<std::string>& inputs) {
-  std::vector<fs::path> files;
-  for (const auto& input : inputs) {
-    std::error_code error;
-    if (!fs::is_directory(input, error)) {
-      files.emplace_back(input);
-      continue;
-    }
-    const auto before = files.size();
-    collect_images(input, files);
-    check(files.size() > before, "predict: folder {} holds no .jpg, .jpeg, .png or .webp files",
-          input);
-  }
-  return files;
-}
-
 /// A table of predictions: the file, then class and probability of the likeliest, the next, ...,
 /// then why a file has none.
 class PredictionTable {
@@ -112,7 +78,7 @@ class PredictionTable {
 
 /// Classifies the files; one that cannot be read is reported and does not stop the others.
 int predict_images(const PredictOptions& o, Streams streams) {
-  const auto files = files_of(o.inputs);
+  const auto files = image_files_of(o.inputs, "predict");
   const auto classifier = Classifier::load(o.model, o.device);
   PredictionTable table(std::min(o.top_k, std::ssize(classifier.classes())));
   Progress progress("predict", std::ssize(files), "images");
@@ -186,7 +152,8 @@ Command predict_command() {
   return {
       "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
-        app.add_option("-m,--model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+        app.add_option("-m,--model", o->model,
+                       "a run folder (its best checkpoint), a checkpoint or published weights")
             ->required();
         app.add_option("inputs", o->inputs,
                        "JPEG, PNG or WebP files, folders of them, or expressions such as 57+68")

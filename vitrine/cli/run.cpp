@@ -1,8 +1,11 @@
+#include "vitrine/cli/run.h"
+
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <new>
 
-#include "vitrine/cli/command.h"
+#include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/nearest.h"
 
@@ -56,6 +59,14 @@ bool check_command(const CLI::App& app, const std::vector<std::string>& argument
              did_you_mean(word, names), fmt::join(names, ", "));
 }
 
+/// What to tell the user about something that went wrong.
+std::string message_of(const std::exception& e) {
+  if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) return "there is not enough memory";
+  // Torch's errors end with a stack trace, which helps no user.
+  const std::string message = e.what();
+  return message.substr(0, message.find("\nException raised from"));
+}
+
 int parse_and_run(std::vector<std::string> arguments, Streams streams) {
   CLI::App app("Build, train, compare, look inside and use transformers for images and sequences.",
                "vitrine");
@@ -87,13 +98,6 @@ int parse_and_run(std::vector<std::string> arguments, Streams streams) {
 }
 
 }  // namespace
-
-std::string message_of(const std::exception& e) {
-  if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) return "there is not enough memory";
-  // Torch's errors end with a stack trace, which helps no user.
-  const std::string message = e.what();
-  return message.substr(0, message.find("\nException raised from"));
-}
 
 int run(std::vector<std::string> arguments, Streams streams) {
   const int code = parse_and_run(std::move(arguments), streams);

@@ -37,7 +37,7 @@ std::string sample_title(const SampleCommandOptions& o) {
 Image given_part(const GenerateOptions& o) {
   constexpr uint8_t kGrey = 200;
   auto image = *o.image;
-  const auto kept = kept_rows(o, image.height) * image.width * image.channels;
+  const auto kept = o.kept_image_rows(image.height) * image.width * image.channels;
   std::fill(image.pixels.begin() + kept, image.pixels.end(), kGrey);
   return image;
 }

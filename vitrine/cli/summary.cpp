@@ -2,10 +2,9 @@
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
-#include "vitrine/formats/safetensors.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
-#include "vitrine/weights/checkpoint.h"
+#include "vitrine/weights/importers.h"
 
 namespace vitrine::cli {
 namespace {
@@ -19,15 +18,15 @@ struct SummaryOptions {
 /// The model that a name, a recipe, a run folder or a checkpoint means.
 ModelChoice choice_of(const SummaryOptions& o) {
   if (models().has(o.what)) return read_model("name: " + o.what, o.settings, "command line");
+  if (is_published(o.what)) return stored_model(o.what, o.settings);
   if (fs::is_directory(o.what))
-    return read_recipe(RunFolder::open(o.what).recipe().string(), o.settings).model;
+    return read_stored_recipe(RunFolder::open(o.what), o.settings).model;
   check_usage(fs::exists(o.what),
               "summary: '{}' is neither a model (see `vitrine models`) nor a recipe, run folder or "
               "checkpoint{}",
               o.what, did_you_mean(o.what, models().names()));
   if (fs::path(o.what).extension() != ".safetensors") return read_recipe(o.what, o.settings).model;
-  const auto metadata = read_safetensors_metadata(o.what);
-  return read_model(checkpoint_entry(metadata, "model", o.what), o.settings, o.what + " (model)");
+  return stored_model(o.what, o.settings);
 }
 
 int run_summary(const SummaryOptions& o, Streams streams) {
@@ -46,7 +45,9 @@ Command summary_command() {
   return {"summary", "every layer of a model: shapes, parameters, multiply-adds, memory",
           [](CLI::App& app) {
             const auto o = std::make_shared<SummaryOptions>();
-            app.add_option("model", o->what, "a model's name, a recipe, run folder or checkpoint")
+            app.add_option("model", o->what,
+                           "a model's name, a recipe, run folder, checkpoint or published "
+                           "weights")
                 ->required();
             app.add_option("settings", o->settings,
                            "key=value of the model (image=384), or of the recipe (model.image=384) "

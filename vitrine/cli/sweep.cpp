@@ -32,7 +32,7 @@ int64_t failures(const SweepResult& result) {
 }
 
 int run_sweep_command(const SweepCommandOptions& o, Streams s) {
-  const auto config = o.smoke ? smoke_size(read_sweep(o.file)) : read_sweep(o.file);
+  const auto config = o.smoke ? smoke_sweep_config(read_sweep(o.file)) : read_sweep(o.file);
   const SweepOptions options{.out = o.out,
                              .workers = o.workers,
                              .retry_failed = o.retry_failed,

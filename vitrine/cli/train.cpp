@@ -3,6 +3,7 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
+#include "vitrine/train/init_weights.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/run_folder.h"
 
@@ -46,11 +47,13 @@ void check_same_recipe(const TrainOptions& o) {
     return;
   }
   const auto resolved_text = [](Recipe recipe) {
-    recipe.data = resolved(recipe.data);
+    recipe.data = resolved_data_config(recipe.data);
     return to_yaml(recipe);
   };
-  const auto stored = read_recipe(RunFolder::open(o.resume).recipe().string(), {});
-  check(resolved_text(read_recipe(o.recipe, o.overrides)) == resolved_text(stored),
+  const auto stored = read_stored_recipe(RunFolder::open(o.resume));
+  auto given = read_recipe(o.recipe, o.overrides);
+  if (!given.init.empty()) InitWeights(given.init).fit(given, stored);
+  check(resolved_text(given) == resolved_text(stored),
         "train: {} is not the recipe of {}; leave it out to resume with the run's own", o.recipe,
         o.resume);
 }

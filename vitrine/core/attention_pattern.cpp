@@ -31,6 +31,9 @@ void AttentionPattern::visit(Fields& f) {
   f("globals", globals, "longformer: number of global tokens, at the start of the sequence");
   f("factor", factor, pattern_factor_names(), "strided, fixed: one factor of the pattern or both");
   f("causal", causal, "no token attends to a later one");
+  f("short_window", short_window,
+    "a window has `stride` tokens with the token itself (OpenAI's code), not stride + 1 (the "
+    "paper)");
 }
 
 void AttentionPattern::validate() const {
@@ -44,7 +47,7 @@ void AttentionPattern::validate() const {
 }
 
 bool AttentionPattern::first_factor(int64_t i, int64_t j) const {
-  return kind == PatternKind::Fixed ? i / stride == j / stride : std::abs(i - j) <= stride;
+  return kind == PatternKind::Fixed ? i / stride == j / stride : std::abs(i - j) <= reach();
 }
 
 bool AttentionPattern::second_factor(int64_t i, int64_t j) const {

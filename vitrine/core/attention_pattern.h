@@ -22,7 +22,8 @@ const Choices<PatternFactor>& pattern_factor_names();
 ///   end,
 ///               `offset` such sub-blocks further to the front
 ///   longformer  as local, or i or j is one of the first `globals` tokens
-/// A causal pattern leaves out every j > i.
+/// A causal pattern leaves out every j > i. With `short_window`, "as local" is i - l < j < i + l: a
+/// causal window of l tokens, as in OpenAI's code, where the paper's has l + 1.
 struct AttentionPattern {
   PatternKind kind = PatternKind::Dense;
   int64_t stride = 64;
@@ -31,6 +32,7 @@ struct AttentionPattern {
   int64_t globals = 1;
   PatternFactor factor = PatternFactor::Both;
   bool causal = true;
+  bool short_window = false;
 
   void visit(Fields& f);
   void validate() const;
@@ -38,6 +40,8 @@ struct AttentionPattern {
   bool allows(int64_t i, int64_t j) const;
   bool operator==(const AttentionPattern&) const = default;
 
+  /// How far from itself a token attends in a window.
+  int64_t reach() const { return short_window ? stride - 1 : stride; }
   /// The factors alone, causality aside.
   bool first_factor(int64_t i, int64_t j) const;
   bool second_factor(int64_t i, int64_t j) const;

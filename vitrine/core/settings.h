@@ -30,6 +30,12 @@ class Settings {
     finish(*reader);
   }
 
+  /// Fills what `config` asks for and leaves all other keys for later.
+  template <typename Config>
+  void read_part_into(Config& config) const {
+    config.visit(*make_reader());
+  }
+
  private:
   struct Tree;
   class Reader;

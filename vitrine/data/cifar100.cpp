@@ -76,7 +76,7 @@ class Cifar100 : public DatasetOf<Cifar100> {
 
 }  // namespace
 
-DatasetEntry cifar100_entry() {
+DatasetEntry cifar100_dataset() {
   return {"CIFAR-100: 50,000 + 10,000 colour images of 32 x 32, 100 classes",
           std::make_shared<Cifar100>()};
 }

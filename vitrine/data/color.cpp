@@ -1,7 +1,8 @@
+#include "vitrine/data/color.h"
+
 #include <algorithm>
 
 #include "vitrine/core/error.h"
-#include "vitrine/data/transforms.h"
 
 namespace vitrine {
 namespace {

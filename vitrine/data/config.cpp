@@ -83,6 +83,7 @@ void DataConfig::visit(Fields& f) {
   f("batch", batch, "examples per step");
   f("validation", validation, "fraction of the training examples held out for validation");
   f("limit", limit, "use only this many training examples; 0 = all");
+  f("fraction", fraction, "use only this fraction of the training images, the same of every class");
   f("workers", workers, "threads that prepare batches ahead");
   f.group("preprocess", preprocess, "how images become a model's input");
   f.group("augment", augment, "random changes to training images");
@@ -94,12 +95,19 @@ void DataConfig::validate() const {
   check(validation >= 0 && validation < 1, "data: validation {} is not a fraction below 1",
         validation);
   check(limit >= 0, "data: limit {} is negative", limit);
+  check(fraction > 0 && fraction <= 1, "data: fraction {} is not above 0 and at most 1", fraction);
+  check(limit == 0 || fraction == 1,
+        "data: limit {} and fraction {} both cut the training set; give one of them", limit,
+        fraction);
   check(workers >= 1, "data: workers {} is not positive", workers);
   preprocess.validate();
   augment.validate();
   const auto traits = dataset->images();
   check(traits.has_value() || (preprocess == PreprocessConfig{} && augment == AugmentConfig{}),
         "data: '{}' does not consist of images; leave out data.preprocess and data.augment",
+        dataset.name());
+  check(traits.has_value() || fraction == 1,
+        "data: '{}' does not consist of images; cut it with data.limit instead of data.fraction",
         dataset.name());
   check(preprocess.mean.empty() || std::ssize(preprocess.mean) == traits->channels,
         "data: preprocess.mean and std have {} each, but {} has {}",
@@ -116,6 +124,7 @@ fs::path data_root(const DataConfig& config) {
 void Preprocess::visit(Fields& f) {
   f("image", image, "side of the model's input");
   f("resize", resize, "length the short side is resized to before the centre crop");
+  f("stretch", stretch, "resize the whole image to the square, whatever its proportions");
   f("interpolation", interpolation, kInterpolations, "interpolation when images are resized");
   f("channels", channels, "1 = grey, 3 = colour");
   f("mean", mean, "per channel, subtracted");
@@ -125,13 +134,16 @@ void Preprocess::visit(Fields& f) {
 void Preprocess::validate() const {
   check(image >= 1 && resize >= image, "preprocess: resize {} is less than image {}", resize,
         image);
+  check(!stretch || resize == image,
+        "preprocess: stretch leaves nothing to crop, so resize must be image {}, not {}", image,
+        resize);
   check(channels == 1 || channels == 3, "preprocess: {} channels, expected 1 or 3", channels);
   check(static_cast<int64_t>(mean.size()) == channels, "preprocess: mean has {} for {}",
         counted(std::ssize(mean), "value"), counted(channels, "channel"));
   check_statistics(mean, std);
 }
 
-DataConfig resolved(DataConfig config) {
+DataConfig resolved_data_config(DataConfig config) {
   if (const auto traits = config.dataset->images()) {
     auto& how = config.preprocess;
     if (how.mean.empty()) how.mean = traits->mean;
@@ -142,7 +154,7 @@ DataConfig resolved(DataConfig config) {
 }
 
 std::optional<Preprocess> preprocess_of(const DataConfig& config) {
-  const auto full = resolved(config);
+  const auto full = resolved_data_config(config);
   const auto traits = full.dataset->images();
   if (!traits) return std::nullopt;
   const auto& wish = full.preprocess;

@@ -7,7 +7,7 @@
 #include "vitrine/core/fields.h"
 #include "vitrine/core/files.h"
 #include "vitrine/data/registry.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 
 namespace vitrine {
 
@@ -50,6 +50,7 @@ struct DataConfig {
   int64_t batch = 128;
   double validation = 0.1;
   int64_t limit = 0;
+  double fraction = 1;
   int64_t workers = 1;
   PreprocessConfig preprocess;
   AugmentConfig augment;
@@ -61,11 +62,13 @@ struct DataConfig {
 /// Where the data sets lie: `root` of the config, else $VITRINE_DATA, else "data".
 fs::path data_root(const DataConfig& config);
 
-/// What evaluation does to any image: short side to `resize`, the centre `image` x `image`, then
-/// (value / 255 - mean) / std per channel.
+/// What evaluation does to any image: short side to `resize`, the centre `image` x `image` (or,
+/// with `stretch`, the whole image to `image` x `image`), then (value / 255 - mean) / std per
+/// channel.
 struct Preprocess {
   int64_t image = 32;
   int64_t resize = 32;
+  bool stretch = false;
   Interpolation interpolation = Interpolation::Bilinear;
   int64_t channels = 3;
   std::vector<double> mean = {0.5, 0.5, 0.5}, std = {0.5, 0.5, 0.5};
@@ -75,7 +78,7 @@ struct Preprocess {
 };
 
 /// The config with mean and std filled in by the data set's own where they are empty.
-DataConfig resolved(DataConfig config);
+DataConfig resolved_data_config(DataConfig config);
 
 /// How the config's images are prepared for evaluation; nothing if its data are no images.
 std::optional<Preprocess> preprocess_of(const DataConfig& config);

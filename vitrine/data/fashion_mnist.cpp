@@ -70,7 +70,7 @@ class FashionMnist : public DatasetOf<FashionMnist> {
 
 }  // namespace
 
-DatasetEntry fashion_mnist_entry() {
+DatasetEntry fashion_mnist_dataset() {
   return {"Fashion-MNIST: 60,000 + 10,000 grey images of 28 x 28, 10 classes",
           std::make_shared<FashionMnist>()};
 }

@@ -1,10 +1,11 @@
+#include "vitrine/data/geometry.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
 
 #include "vitrine/core/error.h"
-#include "vitrine/data/transforms.h"
 
 namespace vitrine {
 namespace {

@@ -141,7 +141,7 @@ class ImageFolderData : public DatasetOf<ImageFolderData, FolderSettings> {
 
 }  // namespace
 
-DatasetEntry image_folder_entry() {
+DatasetEntry image_folder_dataset() {
   return {"your own JPEG, PNG and WebP files, one folder per class (path=FOLDER)",
           std::make_shared<ImageFolderData>()};
 }

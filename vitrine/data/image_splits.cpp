@@ -52,7 +52,31 @@ class Cut {
       quotas.push_back(static_cast<double>(taken_splits_) * fraction_ *
                            static_cast<double>(sizes_[k]) -
                        static_cast<double>(taken_[k]));
-    auto wanted = shared_out(quotas, count);
+    return take_of_classes(shared_out(quotas, count));
+  }
+
+  /// This fraction of the examples that are left, the same of each class. A smaller fraction is
+  /// part of a larger one.
+  Data take_of_rest(double fraction) {
+    std::vector<double> quotas;
+    for (size_t k = 0; k < sizes_.size(); ++k)
+      quotas.push_back(fraction * static_cast<double>(sizes_[k] - taken_[k]));
+    const auto size = static_cast<double>(order_.size());
+    return take_of_classes(shared_out(quotas, std::llround(fraction * size)));
+  }
+
+  /// The next examples, `count` at most.
+  Data take(int64_t count) {
+    const auto end = order_.begin() + std::min<int64_t>(count, std::ssize(order_));
+    const Indices chosen(order_.begin(), end);
+    order_.erase(order_.begin(), end);
+    for (const auto index : chosen) ++taken_[whole_->label(index)];
+    return std::make_shared<Subset>(whole_, chosen);
+  }
+
+ private:
+  /// The next examples, `wanted` of each class.
+  Data take_of_classes(Indices wanted) {
     const auto is_chosen = [&](int64_t index) {
       const auto label = whole_->label(index);
       if (wanted[label] == 0) return false;
@@ -66,15 +90,6 @@ class Cut {
     return std::make_shared<Subset>(whole_, std::move(chosen));
   }
 
-  /// The next examples, `count` at most.
-  Data take(int64_t count) {
-    const auto end = order_.begin() + std::min<int64_t>(count, std::ssize(order_));
-    const Indices chosen(order_.begin(), end);
-    order_.erase(order_.begin(), end);
-    return std::make_shared<Subset>(whole_, chosen);
-  }
-
- private:
   Data whole_;
   bool stratified_;
   double fraction_;
@@ -129,7 +144,11 @@ ImageSplits cut_splits(const DataConfig& config, uint64_t seed, bool has_validat
   ImageSplits splits;
   if (!has_test) splits.test = cut.take_fraction(held_out);
   if (!has_validation) splits.validation = cut.take_fraction(held_out);
-  splits.train = cut.take(config.limit > 0 ? config.limit : size);
+  splits.train = config.fraction < 1 ? cut.take_of_rest(config.fraction)
+                                     : cut.take(config.limit > 0 ? config.limit : size);
+  check(splits.train->size() > 0,
+        "data: a fraction data.fraction={} of {} leaves none to train on; raise it",
+        config.fraction, counted(size - held_out * missing, "image"));
   if (!has_test) warn_of_small_classes(*splits.test, Split::Test);
   if (!has_validation) warn_of_small_classes(*splits.validation, Split::Validation);
   return splits;

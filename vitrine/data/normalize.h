@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/image.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/geometry.h"
 
 namespace vitrine {
 
@@ -29,6 +29,6 @@ class Normalizer {
 };
 
 /// Sets the rectangle of a (C, H, W) image to 0 (random erasing).
-void erase(float* image, int64_t C, int64_t H, int64_t W, const Rectangle& r);
+void erase_normalized(float* image, int64_t C, int64_t H, int64_t W, const Rectangle& r);
 
 }  // namespace vitrine

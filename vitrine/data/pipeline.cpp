@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
 #include "vitrine/data/rand_augment.h"
 #include "vitrine/data/random_crop.h"
 
@@ -26,7 +28,10 @@ Pipeline::Pipeline(const Preprocess& preprocess, const AugmentConfig& augment)
 void Pipeline::fit(Image& image) const {
   const auto& p = preprocess_;
   if (image.channels != p.channels) image = with_channels(image, p.channels);
-  if (image.width != p.image || image.height != p.image || p.resize != p.image)
+  if (image.width == p.image && image.height == p.image && p.resize == p.image) return;
+  if (p.stretch)
+    image = resize(image, p.image, p.image, p.interpolation);
+  else
     image = resized_centre(image, p.resize, p.image, p.interpolation);
 }
 
@@ -97,7 +102,7 @@ void Pipeline::erase_some(Random& random, float* out) const {
     const auto width = static_cast<int64_t>(std::nearbyint(std::sqrt(erased / ratio)));
     if (height >= side || width >= side) continue;
     const auto top = random.below(side - height + 1), left = random.below(side - width + 1);
-    return erase(out, channels(), side, side, {left, top, width, height});
+    return erase_normalized(out, channels(), side, side, {left, top, width, height});
   }
 }
 

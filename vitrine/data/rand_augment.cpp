@@ -4,7 +4,9 @@
 #include <functional>
 
 #include "vitrine/core/registry.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
+#include "vitrine/data/resize.h"
 
 namespace vitrine {
 namespace {

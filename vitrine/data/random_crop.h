@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "vitrine/core/random.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/geometry.h"
 
 namespace vitrine {
 

@@ -30,17 +30,17 @@ std::string DatasetBlueprint::fetch(const DataConfig& config, const std::string&
 const Registry<DatasetEntry>& datasets() {
   static const auto registry = [] {
     Registry<DatasetEntry> r("data set");
-    r.add("cifar10", cifar10_entry());
-    r.add("cifar100", cifar100_entry());
-    r.add("mnist", mnist_entry());
-    r.add("fashion_mnist", fashion_mnist_entry());
-    r.add("folder", image_folder_entry());
-    r.add("synthetic", synthetic_entry());
-    r.add("addition", addition_entry());
-    r.add("waves", waves_entry());
-    r.add("sentences", sentences_entry());
-    r.add("cifar10_bytes", cifar10_bytes_entry());
-    r.add("bytes", bytes_entry());
+    r.add("cifar10", cifar10_dataset());
+    r.add("cifar100", cifar100_dataset());
+    r.add("mnist", mnist_dataset());
+    r.add("fashion_mnist", fashion_mnist_dataset());
+    r.add("folder", image_folder_dataset());
+    r.add("synthetic", synthetic_dataset());
+    r.add("addition", addition_dataset());
+    r.add("waves", waves_dataset());
+    r.add("sentences", sentences_dataset());
+    r.add("cifar10_bytes", cifar10_bytes_dataset());
+    r.add("bytes", bytes_dataset());
     return r;
   }();
   return registry;

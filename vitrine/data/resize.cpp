@@ -1,8 +1,10 @@
+#include "vitrine/data/resize.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/error.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/geometry.h"
 
 // Pillow's resampling: for each output position the weights of a filter stretched by the scale,
 // rounded to 22 fractional bits; a horizontal pass, then a vertical one, each rounded to bytes.

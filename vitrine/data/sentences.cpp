@@ -155,7 +155,7 @@ class SentenceData : public DatasetOf<SentenceData, SentenceSettings> {
 
 }  // namespace
 
-DatasetEntry sentences_entry() {
+DatasetEntry sentences_dataset() {
   return {"short English and Korean sentences, word by word; nothing to fetch",
           std::make_shared<SentenceData>()};
 }

@@ -17,6 +17,6 @@ const Vocabulary& sentence_vocabulary();
 /// kEnd as targets (B, T), kIgnoreIndex behind them. A fraction `data.validation` of the sentences
 /// is held out for validation and as many for the test; if it is 0, all three splits are all
 /// sentences. In training, rare words are now and then taken for unknown ones.
-DatasetEntry sentences_entry();
+DatasetEntry sentences_dataset();
 
 }  // namespace vitrine

@@ -88,7 +88,7 @@ class SyntheticData : public DatasetOf<SyntheticData, SyntheticSettings> {
 
 }  // namespace
 
-DatasetEntry synthetic_entry() {
+DatasetEntry synthetic_dataset() {
   return {"synthetic stripes for tests and demonstrations; nothing to fetch",
           std::make_shared<SyntheticData>()};
 }

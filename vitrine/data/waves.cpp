@@ -74,7 +74,7 @@ Splits waves(const WaveOptions& options, uint64_t seed) {
   return splits;
 }
 
-DatasetEntry waves_entry() {
+DatasetEntry waves_dataset() {
   return {"random sine waves for next-value prediction; nothing to fetch",
           std::make_shared<WaveData>()};
 }

@@ -20,6 +20,6 @@ struct WaveOptions {
 /// A wave depends on (seed, split, its index) alone.
 Splits waves(const WaveOptions& options, uint64_t seed);
 
-DatasetEntry waves_entry();
+DatasetEntry waves_dataset();
 
 }  // namespace vitrine

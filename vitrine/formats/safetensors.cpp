@@ -21,7 +21,8 @@ constexpr std::pair<std::string_view, torch::ScalarType> kDtypes[] = {
 torch::ScalarType torch_dtype(std::string_view name) {
   for (const auto& [known, dtype] : kDtypes)
     if (known == name) return dtype;
-  TORCH_INTERNAL_ASSERT(false, "a dtype that parse_header knows is missing: ", std::string(name));
+  TORCH_INTERNAL_ASSERT(
+      false, "a dtype that parse_safetensors_header knows is missing: ", std::string(name));
 }
 
 std::string stored_dtype(const torch::Tensor& tensor, const std::string& name,
@@ -50,7 +51,7 @@ class Checksum {
 
 /// The length and the JSON that a file begins with.
 std::string_view header_bytes(std::string_view file, const fs::path& path) {
-  const auto length = header_length(file.substr(0, kLengthBytes), file.size(), path);
+  const auto length = safetensors_header_length(file.substr(0, kLengthBytes), file.size(), path);
   return file.substr(0, kLengthBytes + length);
 }
 
@@ -74,8 +75,8 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
         {.name = name, .dtype = stored_dtype(tensor, name, path), .shape = tensor.sizes().vec()});
     dense[name] = tensor.detach().to(torch::kCPU).contiguous();
   }
-  lay_out(header, path);
-  auto bytes = write_header(header, path);
+  lay_out_safetensors(header, path);
+  auto bytes = write_safetensors_header(header, path);
   Checksum sum;
   sum.add(bytes.data(), bytes.size());
   for (const auto& t : header.tensors) sum.add(dense[t.name]);
@@ -90,7 +91,7 @@ TensorFile load_safetensors(const fs::path& path) {
   const auto mapping = std::make_shared<const FileMapping>(path, "safetensors");
   const auto all = mapping->bytes();
   std::string bytes(header_bytes(all, path));
-  auto header = parse_header(bytes, all.size(), path);
+  auto header = parse_safetensors_header(bytes, all.size(), path);
   const bool sealed = !header.checksum.empty();
   Checksum sum;
   if (sealed) bytes.replace(header.checksum_at, kChecksumDigits, kChecksumDigits, '0');
@@ -116,7 +117,8 @@ TensorFile load_safetensors(const fs::path& path) {
 
 std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {
   const FileMapping mapping(path, "safetensors");
-  return parse_header(header_bytes(mapping.bytes(), path), mapping.bytes().size(), path).metadata;
+  return parse_safetensors_header(header_bytes(mapping.bytes(), path), mapping.bytes().size(), path)
+      .metadata;
 }
 
 }  // namespace vitrine

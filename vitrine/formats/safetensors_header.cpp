@@ -63,7 +63,7 @@ Json parse_strictly(std::string_view text, const fs::path& path) {
 }
 
 uint64_t needed_bytes(const StoredTensor& tensor, const fs::path& path) {
-  const auto count = byte_count(tensor.shape, dtype_bytes(tensor.dtype));
+  const auto count = byte_count(tensor.shape, safetensors_dtype_bytes(tensor.dtype));
   if (!count)
     refuse(path, "tensor '{}': the shape [{}] is too large", tensor.name,
            fmt::join(tensor.shape, ", "));
@@ -92,7 +92,7 @@ StoredTensor read_tensor(const std::string& name, const Json& entry, const fs::p
   const auto dtype = entry.find("dtype");
   if (dtype == entry.end() || !dtype->is_string()) refuse(path, "tensor '{}' has no dtype", name);
   tensor.dtype = dtype->get<std::string>();
-  check(dtype_bytes(tensor.dtype) != 0,
+  check(safetensors_dtype_bytes(tensor.dtype) != 0,
         "safetensors: {}: tensor '{}' has dtype '{}', which is not known; convert it to one of "
         "F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL",
         path.string(), name, tensor.dtype);
@@ -161,7 +161,7 @@ void read_metadata(const Json& entries, SafetensorsHeader& header, std::string_v
 
 }  // namespace
 
-uint64_t dtype_bytes(std::string_view dtype) {
+uint64_t safetensors_dtype_bytes(std::string_view dtype) {
   if (dtype == "F64" || dtype == "I64") return 8;
   if (dtype == "F32" || dtype == "I32") return 4;
   if (dtype == "F16" || dtype == "BF16" || dtype == "I16") return 2;
@@ -169,12 +169,12 @@ uint64_t dtype_bytes(std::string_view dtype) {
   return 0;
 }
 
-void lay_out(SafetensorsHeader& header, const fs::path& path) {
+void lay_out_safetensors(SafetensorsHeader& header, const fs::path& path) {
   auto& tensors = header.tensors;
   // The format allows no gaps: the widest elements go first, so that all are aligned.
   std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) {
-    return std::make_pair(dtype_bytes(b.dtype), std::string_view(a.name)) <
-           std::make_pair(dtype_bytes(a.dtype), std::string_view(b.name));
+    return std::make_pair(safetensors_dtype_bytes(b.dtype), std::string_view(a.name)) <
+           std::make_pair(safetensors_dtype_bytes(a.dtype), std::string_view(b.name));
   });
   uint64_t end = 0;
   for (auto& tensor : tensors) {
@@ -183,7 +183,7 @@ void lay_out(SafetensorsHeader& header, const fs::path& path) {
   }
 }
 
-std::string write_header(SafetensorsHeader& header, const fs::path& path) {
+std::string write_safetensors_header(SafetensorsHeader& header, const fs::path& path) {
   Json metadata(header.metadata);
   metadata[std::string(kFormatKey)] = kFormat;
   metadata[std::string(kChecksumKey)] = std::string(kChecksumDigits, '0');
@@ -214,7 +214,8 @@ std::string write_header(SafetensorsHeader& header, const fs::path& path) {
   return bytes;
 }
 
-uint64_t header_length(std::string_view first_bytes, uint64_t file_bytes, const fs::path& path) {
+uint64_t safetensors_header_length(std::string_view first_bytes, uint64_t file_bytes,
+                                   const fs::path& path) {
   if (first_bytes.size() < kLengthBytes)
     refuse(path, "truncated: {} of at least {} bytes", file_bytes, kLengthBytes);
   uint64_t length = 0;
@@ -227,7 +228,8 @@ uint64_t header_length(std::string_view first_bytes, uint64_t file_bytes, const 
   return length;
 }
 
-SafetensorsHeader parse_header(std::string_view bytes, uint64_t file_bytes, const fs::path& path) {
+SafetensorsHeader parse_safetensors_header(std::string_view bytes, uint64_t file_bytes,
+                                           const fs::path& path) {
   const auto text = bytes.substr(kLengthBytes);
   if (!text.starts_with('{'))
     refuse(path, "not a safetensors file: its header does not begin with '{{'");

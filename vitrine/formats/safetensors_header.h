@@ -36,19 +36,21 @@ constexpr size_t kChecksumDigits = 16;
 constexpr uint64_t kLengthBytes = 8;
 
 /// Bytes per element of a dtype that both sides know; 0 for any other.
-uint64_t dtype_bytes(std::string_view dtype);
+uint64_t safetensors_dtype_bytes(std::string_view dtype);
 
 /// Sorts the tensors so that each is aligned to its element size and sets their places.
-void lay_out(SafetensorsHeader& header, const fs::path& path);
+void lay_out_safetensors(SafetensorsHeader& header, const fs::path& path);
 
 /// The header's bytes with a checksum of zeros; sets `checksum_at`.
-std::string write_header(SafetensorsHeader& header, const fs::path& path);
+std::string write_safetensors_header(SafetensorsHeader& header, const fs::path& path);
 
 /// How long the JSON is, from the first bytes of a file of `file_bytes`.
-uint64_t header_length(std::string_view first_bytes, uint64_t file_bytes, const fs::path& path);
+uint64_t safetensors_header_length(std::string_view first_bytes, uint64_t file_bytes,
+                                   const fs::path& path);
 
 /// Reads the header (length and JSON) of a file of `file_bytes`. Whatever does not fit, the file's
 /// size included, throws an `Error` that names `path`.
-SafetensorsHeader parse_header(std::string_view bytes, uint64_t file_bytes, const fs::path& path);
+SafetensorsHeader parse_safetensors_header(std::string_view bytes, uint64_t file_bytes,
+                                           const fs::path& path);
 
 }  // namespace vitrine

@@ -138,9 +138,12 @@ torch::Tensor take_tensor(const Json& entry, Shards& shards, const std::string& 
 }  // namespace
 
 bool is_tfjs(const fs::path& path) {
-  const auto model = model_json_of(path);
-  return fs::is_regular_file(model) &&
-         (fs::is_directory(path) || FileMapping(model, "tfjs").bytes().starts_with('{'));
+  if (fs::is_directory(path)) return fs::is_regular_file(path / kModelJson);
+  if (!fs::is_regular_file(path)) return false;
+  // The length that a safetensors file begins with may look like a brace, but zeros follow it.
+  const FileMapping file(path, "tfjs");
+  const auto head = file.bytes().substr(0, sizeof(uint64_t));
+  return head.starts_with('{') && head.find('\0') == head.npos;
 }
 
 TensorFile load_tfjs(const fs::path& path) {

@@ -21,7 +21,7 @@ std::vector<int64_t> kept_bytes(const Decoder& decoder, const GenerateOptions& o
         o.image->height, counted(o.image->channels, "channel"), layout->columns, layout->rows,
         layout->channels);
   const auto first = o.image->pixels.begin();
-  return {first, first + kept_rows(o, layout->rows) * layout->columns * layout->channels};
+  return {first, first + o.kept_image_rows(layout->rows) * layout->columns * layout->channels};
 }
 
 /// How every sequence begins: (count, kept); undefined if nothing is given.
@@ -36,8 +36,8 @@ torch::Tensor prefix_of(const Generator& generator, const GenerateOptions& o) {
 
 }  // namespace
 
-int64_t kept_rows(const GenerateOptions& o, int64_t rows) {
-  return static_cast<int64_t>(o.keep * static_cast<double>(rows));
+int64_t GenerateOptions::kept_image_rows(int64_t rows) const {
+  return static_cast<int64_t>(keep * static_cast<double>(rows));
 }
 
 Generated generate(const fs::path& run_or_checkpoint, const GenerateOptions& o) {

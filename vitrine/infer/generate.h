@@ -18,10 +18,10 @@ struct GenerateOptions {
   std::optional<Image> image{};  // whose upper part is kept and the rest sampled
   double keep = 0.5;             // the fraction of its rows
   std::string text{};            // how texts begin
-};
 
-/// How many of an image's `rows` are kept.
-int64_t kept_rows(const GenerateOptions& options, int64_t rows);
+  /// How many of the `rows` of an image are kept.
+  int64_t kept_image_rows(int64_t rows) const;
+};
 
 /// What a model generated: images or, if it has learned text, texts.
 struct Generated {

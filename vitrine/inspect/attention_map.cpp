@@ -15,52 +15,53 @@ std::string number(double multiple) {
 
 }  // namespace
 
-MultipleRange range_of(const AttentionMap& map) {
+MultipleRange attention_map_range(const AttentionMap& map) {
   const auto& values = map.multiples.values;
   if (values.empty()) return {};
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   return {*low, *high};
 }
 
-bool within(const AttentionMap& map, double factor) {
-  const auto range = range_of(map);
+bool attention_map_within(const AttentionMap& map, double factor) {
+  const auto range = attention_map_range(map);
   return range.low >= 1 / factor && range.high <= factor;
 }
 
-bool near_uniform(const AttentionMap& map) { return within(map, kNearUniform); }
+bool near_uniform(const AttentionMap& map) { return attention_map_within(map, kNearUniform); }
 
-std::string range_text(const AttentionMap& map) {
-  const auto range = range_of(map);
+std::string attention_range_text(const AttentionMap& map) {
+  const auto range = attention_map_range(map);
   return fmt::format("{}–{} ×", number(range.low), number(range.high));
 }
 
-std::string describe(const AttentionMap& map) {
-  return range_text(map) + " uniform" +
+std::string describe_attention_map(const AttentionMap& map) {
+  if (attention_map_range(map).high == 0) return "nothing above 0";
+  return attention_range_text(map) + " uniform" +
          (near_uniform(map) ? ": close to uniform, not informative" : "");
 }
 
-plot::Matrix on_scale(const AttentionMap& map) {
+plot::Matrix attention_on_scale(const AttentionMap& map) {
   auto values = map.multiples;
   for (double& value : values.values)
     value = std::clamp(std::log2(value), -kScaleDoublings, kScaleDoublings);
   return values;
 }
 
-int64_t beyond_scale(const AttentionMap& map) {
+int64_t attention_beyond_scale(const AttentionMap& map) {
   return std::count_if(map.multiples.values.begin(), map.multiples.values.end(),
                        [](double value) { return std::abs(std::log2(value)) > kScaleDoublings; });
 }
 
 plot::HeatMap scaled_map(const AttentionMap& map, const std::string& title, double size) {
   return {.title = title,
-          .values = on_scale(map),
+          .values = attention_on_scale(map),
           .colors = plot::ColorMap::BlueRed,
           .low = -kScaleDoublings,
           .high = kScaleDoublings,
           .size = size};
 }
 
-void add_scale(plot::Figure& figure) {
+void add_attention_scale(plot::Figure& figure) {
   figure.shared_colors = true;
   figure.color_label = "× uniform";
   figure.color_ticks = {{-3, "≤ 1/8"}, {-2, "1/4"}, {-1, "1/2"}, {0, "1"},

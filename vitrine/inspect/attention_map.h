@@ -19,19 +19,20 @@ struct AttentionMap {
 struct MultipleRange {
   double low = 1, high = 1;
 };
-MultipleRange range_of(const AttentionMap& map);
+MultipleRange attention_map_range(const AttentionMap& map);
 
 /// Whether every multiple lies within 1 / `factor` to `factor`.
-bool within(const AttentionMap& map, double factor);
+bool attention_map_within(const AttentionMap& map, double factor);
 /// Whether every multiple lies within 0.8 to 1.25, a fifth below and a quarter above uniform.
 bool near_uniform(const AttentionMap& map);
 inline constexpr double kNearUniform = 1.25;
 inline constexpr double kWeak = 2;  // initial weights alone give maps of about this range
 
 /// "0.94–1.18 ×".
-std::string range_text(const AttentionMap& map);
-/// "0.94–1.18 × uniform: close to uniform, not informative", or the range alone.
-std::string describe(const AttentionMap& map);
+std::string attention_range_text(const AttentionMap& map);
+/// "0.94–1.18 × uniform: close to uniform, not informative", or the range alone; "nothing above 0"
+/// for a map of zeros.
+std::string describe_attention_map(const AttentionMap& map);
 
 // One scale for all maps of all figures: logarithmic, from 1/8 of uniform to 8 times uniform. Maps
 // that are close to uniform look so, whatever their own range is.
@@ -39,12 +40,12 @@ std::string describe(const AttentionMap& map);
 inline constexpr double kScaleDoublings = 3;
 
 /// log2 of the multiples, those beyond the scale at its ends.
-plot::Matrix on_scale(const AttentionMap& map);
+plot::Matrix attention_on_scale(const AttentionMap& map);
 /// How many multiples lie beyond the scale.
-int64_t beyond_scale(const AttentionMap& map);
+int64_t attention_beyond_scale(const AttentionMap& map);
 /// A panel in the colours of the scale.
 plot::HeatMap scaled_map(const AttentionMap& map, const std::string& title, double size);
 /// Gives the figure the scale's colour bar.
-void add_scale(plot::Figure& figure);
+void add_attention_scale(plot::Figure& figure);
 
 }  // namespace vitrine

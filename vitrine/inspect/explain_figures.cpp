@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace vitrine {
@@ -14,11 +15,12 @@ using plot::HeatMap;
 using plot::ImagePanel;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
-constexpr double kRolloutPanel = 210;
+constexpr double kMapPanel = 210, kClassMapPanel = 236, kStripPanel = 130, kFilterPanel = 76;
+constexpr int64_t kFilterColumns = 7;
 
 /// "H 0.97; 0.94–1.18 ×".
 std::string figures_of(const AttentionMap& map) {
-  return fmt::format("H {:.2f}; {}", map.entropy, range_text(map));
+  return fmt::format("H {:.2f}; {}", map.entropy, attention_range_text(map));
 }
 
 /// Leaves a panel's room white.
@@ -39,7 +41,7 @@ std::vector<const AttentionMap*> all_heads(const Explanation& e) {
 std::string scale_text(const std::vector<const AttentionMap*>& maps) {
   int64_t beyond = 0, values = 0;
   for (const auto* map : maps) {
-    beyond += beyond_scale(*map);
+    beyond += attention_beyond_scale(*map);
     values += static_cast<int64_t>(map->multiples.values.size());
   }
   return fmt::format(
@@ -47,6 +49,26 @@ std::string scale_text(const std::vector<const AttentionMap*>& maps) {
       beyond == 0 ? "no value lies beyond"
                   : fmt::format("{} of {} values lie beyond and have the colour of that end",
                                 beyond, values));
+}
+
+/// A map over the image; what is uniform is transparent.
+ImagePanel over_image(const Explanation& e, const AttentionMap& map, const std::string& title,
+                      double size) {
+  return {.title = title,
+          .image = e.image,
+          .heat = attention_on_scale(map),
+          .colors = plot::ColorMap::BlueRed,
+          .low = -kScaleDoublings,
+          .high = kScaleDoublings,
+          .alpha = 0.8,
+          .fade = true,
+          .smooth = false,
+          .size = size};
+}
+
+std::string sentence_case(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
 }
 
 std::vector<std::string> numbered(const char* what, size_t count) {
@@ -99,7 +121,7 @@ std::string near_uniform_text(const Explanation& e) {
   const auto maps = all_heads(e);
   const auto count = [&](double factor) {
     return std::count_if(maps.begin(), maps.end(),
-                         [&](const auto* map) { return within(*map, factor); });
+                         [&](const auto* map) { return attention_map_within(*map, factor); });
   };
   std::string text;
   if (const auto near = count(kNearUniform); near > 0)
@@ -130,33 +152,53 @@ Figure prediction_figure(const Explanation& e) {
 }
 
 Figure rollout_figure(const Explanation& e) {
+  const auto& rollout = *e.map(ExplainMethod::Rollout);
   Figure figure{.title = fmt::format("Attention rollout: how much of each {} reaches {}",
                                      token_word(e), readout_text(e))};
-  const auto size = kRolloutPanel;
-  std::vector<const AttentionMap*> maps = {&e.rollout};
-  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = size});
+  std::vector<const AttentionMap*> maps = {&rollout};
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = kMapPanel});
   if (e.readout == Readout::Weighted) {
     figure.panels.push_back(
-        scaled_map(e.pooling, "Pooling weights: " + figures_of(e.pooling), size));
+        scaled_map(e.pooling, "Pooling weights: " + figures_of(e.pooling), kMapPanel));
     maps.push_back(&e.pooling);
   }
-  figure.panels.push_back(scaled_map(e.rollout, "Rollout: " + figures_of(e.rollout), size));
-  figure.panels.push_back(ImagePanel{.title = "Rollout over the image",
-                                     .image = e.image,
-                                     .heat = on_scale(e.rollout),
-                                     .colors = plot::ColorMap::BlueRed,
-                                     .low = -kScaleDoublings,
-                                     .high = kScaleDoublings,
-                                     .alpha = 0.8,
-                                     .fade = true,
-                                     .smooth = false,
-                                     .size = size});
+  figure.panels.push_back(scaled_map(rollout, "Rollout: " + figures_of(rollout), kMapPanel));
+  figure.panels.push_back(over_image(e, rollout, "Rollout over the image", kMapPanel));
   figure.columns = static_cast<int64_t>(figure.panels.size());
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format(
       "Rollout: {}. {} Over the image, 1 × is transparent. H: entropy divided by log {} (1 = "
       "uniform).",
-      describe(e.rollout), scale_text(maps), e.rollout.tokens);
+      describe_attention_map(rollout), scale_text(maps), rollout.tokens);
+  return figure;
+}
+
+Figure class_maps_figure(const Explanation& e) {
+  Figure figure{.title = fmt::format("Evidence for {} ({:.1f} %)", e.target.label,
+                                     100 * e.target.probability)};
+  figure.panels.push_back(ImagePanel{.title = "Image", .image = e.image, .size = kClassMapPanel});
+  std::vector<const AttentionMap*> maps;
+  std::string ranges;
+  for (const auto& [method, map] : e.maps) {
+    if (method == ExplainMethod::Rollout) continue;
+    const auto title = sentence_case(method_title(method));
+    figure.panels.push_back(scaled_map(map, title + ": " + figures_of(map), kClassMapPanel));
+    figure.panels.push_back(over_image(e, map, title + " over the image", kClassMapPanel));
+    maps.push_back(&map);
+    ranges += fmt::format("{}: {}. ", title, describe_attention_map(map));
+  }
+  figure.columns = static_cast<int64_t>(figure.panels.size());
+  add_attention_scale(figure);
+  figure.note = fmt::format("{}{} Over the image, 1 × is transparent.", ranges, scale_text(maps));
+  return figure;
+}
+
+Figure strip_figure(const Explanation& e) {
+  Figure figure;
+  figure.panels.push_back(ImagePanel{.title = "image", .image = e.image, .size = kStripPanel});
+  for (const auto& [method, map] : e.maps)
+    figure.panels.push_back(over_image(e, map, method_title(method), kStripPanel));
+  figure.columns = static_cast<int64_t>(figure.panels.size());
   return figure;
 }
 
@@ -184,7 +226,7 @@ Figure attention_figure(const Explanation& e) {
         figure.panels.push_back(blank(size));
     }
   }
-  add_scale(figure);
+  add_attention_scale(figure);
   figure.note = fmt::format(
       "Weights of {} on the {}, times the number of tokens. Over each map H, the entropy of the "
       "weights{} divided by that of uniform attention (1 = uniform, 0 = a single token), and the "
@@ -212,6 +254,19 @@ Figure positions_figure(const Explanation& e) {
     }
   }
   figure.columns = static_cast<int64_t>(figure.column_names.size());
+  return figure;
+}
+
+Figure filters_figure(const Explanation& e) {
+  Figure figure{
+      .title = "First layer: principal components of its filters",
+      .columns = kFilterColumns,
+      .note = fmt::format("{} x {} pixels each, the fraction of the variance over it. Grey is 0.",
+                          e.filters.front().image.height, e.filters.front().image.width)};
+  for (const auto& component : e.filters)
+    figure.panels.push_back(ImagePanel{.title = fmt::format("{:.1f} %", 100 * component.variance),
+                                       .image = component.image,
+                                       .size = kFilterPanel});
   return figure;
 }
 

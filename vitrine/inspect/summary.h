@@ -3,8 +3,8 @@
 // What a network is made of, found by watching one forward pass.
 //
 // Multiply-adds follow fvcore: a matrix product or convolution counts one per multiply-and-add
-// (biases not counted), LayerNorm 5 per element (4 without weights), BatchNorm in evaluation 2 (1),
-// everything else 0.
+// (biases not counted), LayerNorm and GroupNorm 5 per element (4 without weights), BatchNorm in
+// evaluation 2 (1), everything else 0.
 
 #include <cstdint>
 #include <string>

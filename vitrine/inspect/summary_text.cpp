@@ -113,7 +113,9 @@ std::string summary_text(const std::string& title, const ModelSummary& s) {
   text += rule('-');
   text +=
       "For one example. Multiply-adds: 1 per multiply-and-add of a matrix product or convolution\n"
-      "(biases not counted), 5 per element of LayerNorm, 2 of BatchNorm, 0 elsewhere (as fvcore).\n"
+      "(biases not counted), 5 per element of LayerNorm and GroupNorm, 2 of BatchNorm, 0 "
+      "elsewhere\n"
+      "(as fvcore).\n"
       "Forward/backward pass: every layer's output, twice (value and gradient). MB: 10^6 bytes.\n";
   return text;
 }

@@ -117,7 +117,7 @@ class Planner {
   }
 
   void dense(const Allows& allows) { band(plan_.tokens, allows); }
-  void window(const Allows& allows) { band(pattern_.stride, allows); }
+  void window(const Allows& allows) { band(pattern_.reach(), allows); }
 
   void blocks(const Allows& allows) {
     Pass pass;

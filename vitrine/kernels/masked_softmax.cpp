@@ -116,16 +116,18 @@ double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, 
                              double& running_sum) {
   return HWY_DYNAMIC_DISPATCH(step_d)(row, n, low, high, running_max, running_sum);
 }
-void softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum) {
+void masked_softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high,
+                                   float log_sum) {
   HWY_DYNAMIC_DISPATCH(again_f)(row, n, low, high, log_sum);
 }
-void softmax_from_logsumexp(double* row, int64_t n, int64_t low, int64_t high, double log_sum) {
+void masked_softmax_from_logsumexp(double* row, int64_t n, int64_t low, int64_t high,
+                                   double log_sum) {
   HWY_DYNAMIC_DISPATCH(again_d)(row, n, low, high, log_sum);
 }
-void softmax_gradient_row(const float* p, float* d, int64_t n, float dot) {
+void masked_softmax_gradient_row(const float* p, float* d, int64_t n, float dot) {
   HWY_DYNAMIC_DISPATCH(gradient_row_f)(p, d, n, dot);
 }
-void softmax_gradient_row(const double* p, double* d, int64_t n, double dot) {
+void masked_softmax_gradient_row(const double* p, double* d, int64_t n, double dot) {
   HWY_DYNAMIC_DISPATCH(gradient_row_d)(p, d, n, dot);
 }
 

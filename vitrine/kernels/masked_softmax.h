@@ -14,11 +14,12 @@ double online_softmax_update(double* row, int64_t n, int64_t low, int64_t high, 
                              double& running_sum);
 
 /// Turns the scores low .. high - 1 of a row of n into exp(score - log_sum), the others into 0.
-void softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum);
-void softmax_from_logsumexp(double* row, int64_t n, int64_t low, int64_t high, double log_sum);
+void masked_softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum);
+void masked_softmax_from_logsumexp(double* row, int64_t n, int64_t low, int64_t high,
+                                   double log_sum);
 
 /// d[i] = p[i] * (d[i] - dot).
-void softmax_gradient_row(const float* p, float* d, int64_t n, float dot);
-void softmax_gradient_row(const double* p, double* d, int64_t n, double dot);
+void masked_softmax_gradient_row(const float* p, float* d, int64_t n, float dot);
+void masked_softmax_gradient_row(const double* p, double* d, int64_t n, double dot);
 
 }  // namespace vitrine::kernels

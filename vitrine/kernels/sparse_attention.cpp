@@ -222,8 +222,8 @@ void sparse_backward(const SparseHead<T>& h, const QueryGroup& group, Vectors<co
     transpose(keys, n, h.key_width, scratch.transposed.data());
     cells.products(h.scale, q, h.key_width, scratch.transposed.data(), weights);
     for (int64_t r = 0; r < rows; ++r)
-      softmax_from_logsumexp(weights + r * n, n, low_of(tile, r), high_of(tile, r),
-                             log_sum[group.queries[r]]);
+      masked_softmax_from_logsumexp(weights + r * n, n, low_of(tile, r), high_of(tile, r),
+                                    log_sum[group.queries[r]]);
 
     const T* used = apply_dropout(h.dropout, tile, rows * n, weights, scratch.dropped.data());
     const auto dv_rows = gradient_matrix(dv, h.value_width, tile.keys, scratch.value_gradients);
@@ -234,7 +234,7 @@ void sparse_backward(const SparseHead<T>& h, const QueryGroup& group, Vectors<co
     cells.products(T(1), d_rows, h.value_width, scratch.transposed.data(), d_scores);
     apply_dropout(h.dropout, tile, rows * n, d_scores, d_scores);
     for (int64_t r = 0; r < rows; ++r)
-      softmax_gradient_row(weights + r * n, d_scores + r * n, n, dot[group.queries[r]]);
+      masked_softmax_gradient_row(weights + r * n, d_scores + r * n, n, dot[group.queries[r]]);
 
     cells.add_to_queries(h.scale, d_scores, keys, h.key_width, dq_rows);
     const auto dk_rows = gradient_matrix(dk, h.key_width, tile.keys, scratch.key_gradients);

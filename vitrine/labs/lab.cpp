@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "vitrine/core/image_files.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 #include "vitrine/plot/page.h"
 
 namespace vitrine::labs {
@@ -18,7 +18,7 @@ std::string page_name(const std::string& topic) { return topic + ".html"; }
 /// Labs and exercises in the order of learning.
 std::vector<Lab> all_labs() {
   std::vector<Lab> all;
-  for (const auto* registry : {&labs(), &exercises()})
+  for (const auto* registry : {&labs(), &lab_exercises()})
     for (const auto& [name, lab] : *registry) all.push_back(lab);
   return all;
 }
@@ -91,23 +91,23 @@ void link_pages(const fs::path& folder) {
 const Registry<Lab>& labs() {
   static const auto registry = [] {
     Registry<Lab> r("lab");
-    r.add("1", {"lab1", "01_scaling_effect", teach_basics});
-    r.add("2", {"lab2", "02_multi_head_attention", teach_self_attention});
-    r.add("3", {"lab3", "03_positional_encoding_sinusoidal", teach_positions});
-    r.add("4", {"lab4", "04_attention_patterns", teach_block});
-    r.add("5", {"lab5", "05_sample_sequences", teach_sequences});
+    r.add("1", {"lab1", "01_scaling_effect", basics::teach});
+    r.add("2", {"lab2", "02_multi_head_attention", self_attention::teach});
+    r.add("3", {"lab3", "03_positional_encoding_sinusoidal", positions::teach});
+    r.add("4", {"lab4", "04_attention_patterns", block::teach});
+    r.add("5", {"lab5", "05_sample_sequences", sequences::teach});
     return r;
   }();
   return registry;
 }
 
-const Registry<Lab>& exercises() {
+const Registry<Lab>& lab_exercises() {
   static const auto registry = [] {
     Registry<Lab> r("exercise");
-    r.add("positions", {"positions", "exercise_positions", practise_positions});
-    r.add("heads", {"heads", "exercise_heads", practise_heads});
-    r.add("rnn", {"rnn", "exercise_rnn", practise_rnn});
-    r.add("sentence", {"sentence", "exercise_sentence", practise_sentence});
+    r.add("positions", {"positions", "exercise_positions", exercises::teach_positions_exercise});
+    r.add("heads", {"heads", "exercise_heads", exercises::teach_heads_exercise});
+    r.add("rnn", {"rnn", "exercise_rnn", exercises::teach_rnn_exercise});
+    r.add("sentence", {"sentence", "exercise_sentence", exercises::teach_sentence_exercise});
     return r;
   }();
   return registry;
@@ -122,7 +122,7 @@ fs::path write_index(const Translations& texts, const fs::path& folder,
   page.section(texts.fill("frame.index.labs"));
   page.entries(lesson_entries(texts, labs(), folder, "vitrine lab", arguments));
   page.section(texts.fill("frame.index.exercises"));
-  page.entries(lesson_entries(texts, exercises(), folder, "vitrine lab exercise", arguments));
+  page.entries(lesson_entries(texts, lab_exercises(), folder, "vitrine lab exercise", arguments));
   const auto path = folder / "index.html";
   page.save(path);
   link_pages(folder);

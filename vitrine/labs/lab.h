@@ -29,18 +29,30 @@ struct Lab {
 /// The five labs, "1" .. "5".
 const Registry<Lab>& labs();
 /// "positions", "heads", "rnn", "sentence".
-const Registry<Lab>& exercises();
+const Registry<Lab>& lab_exercises();
 
-void teach_basics(Lesson& lesson, const LabOptions& options);          // lab 1
-void teach_self_attention(Lesson& lesson, const LabOptions& options);  // lab 2
-void teach_positions(Lesson& lesson, const LabOptions& options);       // lab 3
-void teach_block(Lesson& lesson, const LabOptions& options);           // lab 4
-void teach_sequences(Lesson& lesson, const LabOptions& options);       // lab 5
-
-void practise_positions(Lesson& lesson, const LabOptions& options);
-void practise_heads(Lesson& lesson, const LabOptions& options);
-void practise_rnn(Lesson& lesson, const LabOptions& options);
-void practise_sentence(Lesson& lesson, const LabOptions& options);
+// What the labs teach, each in the namespace of its folder.
+namespace basics {  // lab 1
+void teach(Lesson& lesson, const LabOptions& options);
+}
+namespace self_attention {  // lab 2
+void teach(Lesson& lesson, const LabOptions& options);
+}
+namespace positions {  // lab 3
+void teach(Lesson& lesson, const LabOptions& options);
+}
+namespace block {  // lab 4
+void teach(Lesson& lesson, const LabOptions& options);
+}
+namespace sequences {  // lab 5
+void teach(Lesson& lesson, const LabOptions& options);
+}
+namespace exercises {
+void teach_positions_exercise(Lesson& lesson, const LabOptions& options);
+void teach_heads_exercise(Lesson& lesson, const LabOptions& options);
+void teach_rnn_exercise(Lesson& lesson, const LabOptions& options);
+void teach_sentence_exercise(Lesson& lesson, const LabOptions& options);
+}  // namespace exercises
 
 /// Writes <folder>/index.html and returns its path: the labs and exercises in the order of
 /// learning, each with a link to its page or, where that is not in the folder, with the command

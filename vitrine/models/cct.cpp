@@ -124,6 +124,10 @@ std::optional<ImageShape> Cct::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
 }
 
+torch::Tensor Cct::input_filters() const {
+  return tokenizer->convs->ptr(0)->as<torch::nn::Conv2d>()->weight;
+}
+
 std::optional<ImageTokens> Cct::image_tokens() const {
   ImageTokens tokens{config.side(), config.side(), /*field=*/1, /*stride=*/1};
   for (int64_t i = 0; i < config.convolutions; ++i) {

@@ -57,6 +57,7 @@ class Cct : public Model {
   std::optional<ImageShape> image_shape() const override;
   std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
+  torch::Tensor input_filters() const override;
 
   CctConfig config;
   ConvTokenizer tokenizer{nullptr};

@@ -47,6 +47,9 @@ class Model : public torch::nn::Module {
   virtual std::optional<ImageTokens> image_tokens() const { return std::nullopt; }
   /// The positions' table (1, T, C); undefined for models without one.
   virtual torch::Tensor position_table() const { return {}; }
+  /// What the first layer makes of the pixels: filters (C, channels, k, k); undefined for models
+  /// that do not take images or do not show them.
+  virtual torch::Tensor input_filters() const { return {}; }
   /// Null for models that do not predict each token of a sequence from those before it.
   virtual Decoder* decoder() { return nullptr; }
 

@@ -2,9 +2,9 @@
 
 #include "vitrine/models/addition.h"
 #include "vitrine/models/cct.h"
+#include "vitrine/models/hybrid.h"
 #include "vitrine/models/resnet.h"
 #include "vitrine/models/sparse_transformer.h"
-#include "vitrine/models/vit.h"
 #include "vitrine/models/wave.h"
 #include "vitrine/models/word_transformer.h"
 
@@ -57,6 +57,13 @@ const Registry<ModelEntry>& models() {
     r.add("vit_l16", entry<Vit>("ViT-L/16: 24 blocks of 1024", vit_l16()));
     r.add("vit_c10_302m", entry<Vit>("ViT for CIFAR-10: 24 blocks of 1024", vit_c10_302m()));
     r.add("vit_c10_small", entry<Vit>("ViT for CIFAR-10: 9 blocks of 192", vit_c10_small()));
+    r.add("r50_vit_b16", entry<Vit>("R50+ViT-B/16: ResNet, then 12 blocks of 768", r50_vit_b16()));
+    r.add("r26_vit_s32", entry<Vit>("R26+ViT-S/32: ResNet, then 12 blocks of 384", r26_vit_s32()));
+    r.add("r50_vit_l32", entry<Vit>("R50+ViT-L/32: ResNet, then 24 blocks of 1024", r50_vit_l32()));
+    r.add("r_vit_ti16",
+          entry<Vit>("R+ViT-Ti/16: ResNet stem, then 12 blocks of 192", r_vit_ti16()));
+    r.add("hybrid_c10_small",
+          entry<Vit>("hybrid for CIFAR-10: ResNet, then 6 blocks of 192", hybrid_c10_small()));
     r.add("cct_2_3x2",
           entry<Cct>("compact convolutional transformer: 2 blocks of 128", cct_2_3x2()));
     r.add("resnet18", entry<ResNet>("ResNet-18", resnet18()));

@@ -1,6 +1,7 @@
 #include "vitrine/models/resnet.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/nn/readout.h"
 
 namespace vitrine {
 namespace {
@@ -44,12 +45,17 @@ ResNetConfig bottlenecks(std::vector<int64_t> blocks) {
 
 }  // namespace
 
+const Choices<ResNetStem>& resnet_stem_names() {
+  static const Choices<ResNetStem> names = {{"imagenet", ResNetStem::ImageNet},
+                                            {"cifar", ResNetStem::Cifar}};
+  return names;
+}
+
 void ResNetConfig::visit(Fields& f) {
   f("image", image, "side of the input image in pixels");
   f("channels", channels, "channels of the input image");
   f("classes", classes, "number of classes");
-  f("stem", stem,
-    Choices<ResNetStem>{{"imagenet", ResNetStem::ImageNet}, {"cifar", ResNetStem::Cifar}},
+  f("stem", stem, resnet_stem_names(),
     "first layers: 7 x 7 with pooling, or 3 x 3 for small images");
   f("block", block,
     Choices<ResNetBlock>{{"basic", ResNetBlock::Basic}, {"bottleneck", ResNetBlock::Bottleneck}},
@@ -135,12 +141,16 @@ ResNet::ResNet(const ResNetConfig& c) : config(c) {
       torch::nn::init::kaiming_normal_(child->weight, 0, torch::kFanOut, torch::kReLU);
 }
 
-torch::Tensor ResNet::features(const torch::Tensor& x) {
+torch::Tensor ResNet::feature_map(const torch::Tensor& x) {
   auto map = torch::relu(bn1(conv1(x.contiguous(torch::MemoryFormat::ChannelsLast))));
   if (config.stem == ResNetStem::ImageNet)
     map = torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1);
   for (auto& layer : layers) map = layer->forward(map);
-  return map.mean({2, 3});  // (B, C)
+  return map;
+}
+
+torch::Tensor ResNet::features(const torch::Tensor& x) {
+  return read_map(feature_map(x));  // (B, C)
 }
 
 torch::Tensor ResNet::logits(const torch::Tensor& features) { return fc(features); }

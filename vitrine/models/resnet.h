@@ -13,6 +13,7 @@
 namespace vitrine {
 
 enum class ResNetStem { ImageNet, Cifar };
+const Choices<ResNetStem>& resnet_stem_names();
 enum class ResNetBlock { Basic, Bottleneck };
 
 struct ResNetConfig {
@@ -67,11 +68,14 @@ TORCH_MODULE(Bottleneck);
 class ResNet : public Model {
  public:
   explicit ResNet(const ResNetConfig& c);
+  /// What the last stage gives: (B, C, H, W).
+  torch::Tensor feature_map(const torch::Tensor& x);
   torch::Tensor features(const torch::Tensor& x) override;
   torch::Tensor logits(const torch::Tensor& features) override;
   void reset_head(int64_t classes) override;
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
+  torch::Tensor input_filters() const override { return conv1->weight; }
 
   ResNetConfig config;
   torch::nn::Conv2d conv1{nullptr};

@@ -99,10 +99,11 @@ void SparseTransformerConfig::validate() const {
   check(pattern.causal, "sparse_transformer: the pattern must be causal");
   check_fraction("sparse_transformer", "dropout", dropout);
   pattern.validate();
-  attention_of(*this, /*layer=*/0).validate();
+  sparse_transformer_attention(*this, /*layer=*/0).validate();
 }
 
-SparseAttentionConfig attention_of(const SparseTransformerConfig& config, int64_t layer) {
+SparseAttentionConfig sparse_transformer_attention(const SparseTransformerConfig& config,
+                                                   int64_t layer) {
   SparseAttentionConfig attention{
       .dim = config.dim, .key_width = config.key_width, .tokens = config.length()};
   for (int64_t head = 0; head < config.heads; ++head)
@@ -140,7 +141,7 @@ SparseTransformer::SparseTransformer(const SparseTransformerConfig& c) : config(
   blocks = register_module("blocks", BlockList());
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     blocks->push_back(std::make_shared<SparseBlockImpl>(
-        SparseBlockConfig{.attention = attention_of(config, layer),
+        SparseBlockConfig{.attention = sparse_transformer_attention(config, layer),
                           .hidden = config.hidden,
                           .dropout = config.dropout}));
   }

@@ -47,7 +47,8 @@ struct SparseTransformerConfig {
 };
 
 /// The attention of one layer: the pattern of each of its heads.
-SparseAttentionConfig attention_of(const SparseTransformerConfig& config, int64_t layer);
+SparseAttentionConfig sparse_transformer_attention(const SparseTransformerConfig& config,
+                                                   int64_t layer);
 
 /// CIFAR-10 as 3072 bytes: 128, 16 or 4 layers.
 SparseTransformerConfig sparse_c10();

@@ -6,10 +6,20 @@
 #include "vitrine/ops/dropout.h"
 
 namespace vitrine {
+namespace {
+
+PatchEmbed make_patch_embed(const VitConfig& c) {
+  if (c.backbone.kind == BackboneKind::None) return PatchEmbed(c.channels, c.patch, c.dim);
+  const std::shared_ptr<PatchEmbedImpl> hybrid =
+      std::make_shared<HybridEmbedImpl>(c.backbone, c.image, c.channels, c.patch, c.dim);
+  return PatchEmbed(hybrid);
+}
+
+}  // namespace
 
 void VitConfig::visit(Fields& f) {
   f("image", image, "side of the input image in pixels");
-  f("patch", patch, "side of a patch in pixels");
+  f("patch", patch, "side of a patch in pixels, or in positions of the backbone's feature map");
   f("channels", channels, "channels of the input image");
   f("classes", classes, "number of classes");
   f("dim", dim, "embedding dimension");
@@ -31,26 +41,42 @@ void VitConfig::visit(Fields& f) {
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
   f("drop_path", drop_path, "stochastic depth of the last block, growing linearly from 0");
   f("norm_eps", norm_eps, "epsilon of LayerNorm");
+  f("layer_scale", layer_scale, "initial value of LayerScale after each sublayer; 0 = none");
+  f("class_position", class_position, "the class token has a position");
   f.group("attention", attention, "kind of self-attention");
+  f.group("backbone", backbone, "convolutional network whose feature map is cut into patches");
 }
 
 void VitConfig::validate() const {
   check(image > 0 && patch > 0 && channels > 0 && classes > 0 && depth > 0 && hidden > 0,
         "vit: image {}, patch {}, channels {}, classes {}, depth {} and hidden {} must be positive",
         image, patch, channels, classes, depth, hidden);
-  check(image % patch == 0,
-        "vit: patch {} does not divide image {}; choose a patch that divides the image's side",
-        patch, image);
+  backbone.validate();
+  const auto map = backbone.feature_map(image, channels);
+  check(map.side % patch == 0,
+        "vit: patch {} does not divide {} {}; choose a patch that divides the {}'s side", patch,
+        backbone.kind == BackboneKind::None ? "image" : "the backbone's feature map of side",
+        map.side, backbone.kind == BackboneKind::None ? "image" : "map");
   check(positions != PositionalEncoding::Relative,
         "vit: relative positions are for sequences; choose one of the others");
   check_fraction("vit", "dropout", dropout);
   check_fraction("vit", "attention_dropout", attention_dropout);
   check_fraction("vit", "drop_path", drop_path);
+  check(layer_scale >= 0, "vit: layer_scale {} is negative; 0 is for none", layer_scale);
   check(heads > 0 && dim % heads == 0,
         "vit: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,
         heads);
   check(head == VitHead::Linear || pool == Pool::Token,
         "vit: head token_gelu_norm reads the class token; set pool to token");
+}
+
+ImageTokens VitConfig::tokens() const {
+  const auto map = backbone.feature_map(image, channels);
+  const auto side = map.side / patch;
+  return {.rows = side,
+          .columns = side,
+          .field = std::min(map.field + (patch - 1) * map.stride, image),
+          .stride = patch * map.stride};
 }
 
 VitConfig vit_b16() { return {}; }
@@ -97,16 +123,15 @@ torch::Tensor TokenGeluNormHeadImpl::logits(const torch::Tensor& token) {
 
 Vit::Vit(const VitConfig& c) : config(c) {
   config.validate();
-  const int64_t side = config.image / config.patch;
+  const int64_t side = config.tokens().rows;
   const int64_t prefix = config.pool == Pool::Token ? 1 : 0;
-  patch_embed =
-      register_module("patch_embed", PatchEmbed(config.channels, config.patch, config.dim));
+  patch_embed = register_module("patch_embed", make_patch_embed(config));
   if (prefix > 0)
     cls_token = register_parameter("cls_token", torch::randn({1, 1, config.dim}) * 0.02);
   positions = PositionEmbedding(*this, {.kind = config.positions,
                                         .rows = side,
                                         .columns = side,
-                                        .prefix = prefix,
+                                        .prefix = config.class_position ? prefix : 0,
                                         .dim = config.dim});
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
@@ -117,6 +142,7 @@ Vit::Vit(const VitConfig& c) : config(c) {
                                     .dropout = config.dropout,
                                     .attention_dropout = config.attention_dropout,
                                     .drop_path = config.drop_path,
+                                    .layer_scale = config.layer_scale,
                                     .attention = config.attention,
                                     .grid = {side, side, prefix}};
   blocks = register_module("blocks", encoder_blocks(block, config.depth));
@@ -132,9 +158,11 @@ Vit::Vit(const VitConfig& c) : config(c) {
 
 torch::Tensor Vit::tokens_of(const torch::Tensor& x) {
   auto tokens = patch_embed(x);  // (B, R * L, C)
+  if (!config.class_position) tokens = positions(tokens);
   if (cls_token.defined())
     tokens = torch::cat({cls_token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
-  tokens = keyed_dropout(positions(tokens), config.dropout, is_training());
+  if (config.class_position) tokens = positions(tokens);
+  tokens = keyed_dropout(tokens, config.dropout, is_training());
   return norm(blocks->forward(tokens, recompute_blocks));
 }
 
@@ -167,9 +195,6 @@ std::optional<ImageShape> Vit::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
 }
 
-std::optional<ImageTokens> Vit::image_tokens() const {
-  const auto side = config.image / config.patch;
-  return ImageTokens{side, side, config.patch, config.patch};
-}
+std::optional<ImageTokens> Vit::image_tokens() const { return config.tokens(); }
 
 }  // namespace vitrine

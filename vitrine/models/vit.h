@@ -3,12 +3,13 @@
 // Vision Transformer: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2021).
 // Faithful: patches, class token, learned 1-D positions, pre-norm blocks, linear head; parameters
 // have timm's names and shapes. Beyond the paper: other positions, mean pooling, post-norm, ReLU,
-// stochastic depth, attention that costs less than all pairs, and the head of the CIFAR-10 network
-// with 302M parameters (`token_gelu_norm`).
+// stochastic depth, LayerScale, a class token without a position (both of DeiT-III), attention that
+// costs less than all pairs, a backbone before the patches (see hybrid.h), and the head of the
+// CIFAR-10 network with 302M parameters (`token_gelu_norm`).
 
+#include "vitrine/models/backbone.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/nn/patches.h"
 #include "vitrine/nn/positional_encoding.h"
 
 namespace vitrine {
@@ -34,10 +35,15 @@ struct VitConfig {
   double attention_dropout = 0;
   double drop_path = 0;
   double norm_eps = 1e-6;
+  double layer_scale = 0;      // DeiT-III starts it at 1e-6; 0: none
+  bool class_position = true;  // of DeiT-III: false
   EfficientAttentionConfig attention{};
+  BackboneConfig backbone{};
 
   void visit(Fields& f);
   void validate() const;
+  /// The grid of patches and what each sees.
+  ImageTokens tokens() const;
 };
 
 VitConfig vit_ti16();
@@ -76,6 +82,7 @@ class Vit : public Model {
   std::optional<ImageShape> image_shape() const override;
   std::optional<ImageTokens> image_tokens() const override;
   torch::Tensor position_table() const override { return positions.table(); }
+  torch::Tensor input_filters() const override { return patch_embed->input_filters(); }
 
   VitConfig config;
   PatchEmbed patch_embed{nullptr};

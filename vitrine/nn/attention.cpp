@@ -72,11 +72,16 @@ torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   const auto H = config.heads, D = C / H;
   const auto packed = qkv(x).view({B, T, 3, H, D});
   const auto bias = score_bias(T);
-  if (auto* capture = AttentionCapture::current())
-    capture->record(attention_weights(packed, bias), grid_of(T), grid_of(T));  // (B, H, T, T)
   const auto dropout = is_training() ? config.attention_dropout : 0;
-  const auto mixed =
-      bias.defined() ? biased_attention(packed, bias, dropout) : packed_attention(packed, dropout);
+  torch::Tensor mixed;  // (B, T, C)
+  if (auto* capture = AttentionCapture::current()) {
+    const auto weights = attention_weights(packed, bias);  // (B, H, T, T)
+    capture->record(weights, grid_of(T), grid_of(T));
+    if (capture->in_graph()) mixed = attend(weights, packed, dropout);
+  }
+  if (!mixed.defined())
+    mixed = bias.defined() ? biased_attention(packed, bias, dropout)
+                           : packed_attention(packed, dropout);
   return keyed_dropout(proj(mixed), config.dropout, is_training());  // (B, T, C)
 }
 

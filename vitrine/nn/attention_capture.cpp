@@ -9,7 +9,9 @@ thread_local AttentionCapture* innermost = nullptr;
 
 }  // namespace
 
-AttentionCapture::AttentionCapture() : outer_(innermost) { innermost = this; }
+AttentionCapture::AttentionCapture(bool in_graph) : outer_(innermost), in_graph_(in_graph) {
+  innermost = this;
+}
 AttentionCapture::~AttentionCapture() { innermost = outer_; }
 AttentionCapture* AttentionCapture::current() { return innermost; }
 

@@ -18,16 +18,20 @@ struct AttentionRecord {
 };
 
 /// While it lives, every attention layer that runs on this thread records its weights, in the order
-/// of the forward pass. Without one, a layer only tests a pointer.
+/// of the forward pass. Without one, a layer only tests a pointer. With `in_graph`, the output of a
+/// layer, and the readout, are computed from the very weights that are recorded, so that the answer
+/// has gradients with respect to them.
 class AttentionCapture {
  public:
-  AttentionCapture();
+  explicit AttentionCapture(bool in_graph = false);
   AttentionCapture(const AttentionCapture&) = delete;
   AttentionCapture& operator=(const AttentionCapture&) = delete;
   ~AttentionCapture();
 
   /// The innermost capture of this thread, or null.
   static AttentionCapture* current();
+
+  bool in_graph() const { return in_graph_; }
 
   /// The weights must fit the grids.
   void record(const torch::Tensor& weights, const TokenGrid& queries, const TokenGrid& keys);
@@ -41,6 +45,7 @@ class AttentionCapture {
 
  private:
   AttentionCapture* outer_;
+  bool in_graph_;
 };
 
 }  // namespace vitrine

@@ -3,6 +3,20 @@
 #include "vitrine/nn/recompute.h"
 
 namespace vitrine {
+namespace {
+
+thread_local BlockLimit* innermost_limit = nullptr;
+
+}  // namespace
+
+BlockLimit::BlockLimit(int64_t count) : count_(count), outer_(innermost_limit) {
+  innermost_limit = this;
+}
+BlockLimit::~BlockLimit() { innermost_limit = outer_; }
+
+bool BlockLimit::next_block_runs() {
+  return innermost_limit == nullptr || innermost_limit->blocks_++ < innermost_limit->count_;
+}
 
 std::unique_ptr<BlockCache> BlockImpl::make_cache(int64_t) const {
   fail("{}: tokens attend to later ones, so it cannot generate token by token", name());
@@ -18,6 +32,7 @@ void BlockListImpl::push_back(std::shared_ptr<BlockImpl> block) {
 
 torch::Tensor BlockListImpl::forward(torch::Tensor x, bool recompute) {
   for (const auto& block : blocks_) {
+    if (!BlockLimit::next_block_runs()) continue;
     const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
     x = recompute ? recomputed(forward, x) : forward(x);
   }

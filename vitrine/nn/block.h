@@ -37,14 +37,34 @@ class BlockImpl : public torch::nn::Module {
   virtual torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
 };
 
+/// While it lives, only the first `count` blocks that lists run on this thread compute; later ones
+/// pass their input on. The head then reads the residual stream behind block `count`, which is the
+/// logit lens.
+class BlockLimit {
+ public:
+  explicit BlockLimit(int64_t count);
+  BlockLimit(const BlockLimit&) = delete;
+  BlockLimit& operator=(const BlockLimit&) = delete;
+  ~BlockLimit();
+
+  /// For lists of blocks, before each block: whether it computes.
+  static bool next_block_runs();
+  /// How many blocks there were, those that computed and those that did not.
+  int64_t blocks() const { return blocks_; }
+
+ private:
+  int64_t count_, blocks_ = 0;
+  BlockLimit* outer_;
+};
+
 /// Blocks in order, registered as "0", "1", ...
 class BlockListImpl : public torch::nn::Module {
  public:
   using Blocks = std::vector<std::shared_ptr<BlockImpl>>;
 
   void push_back(std::shared_ptr<BlockImpl> block);
-  /// Runs them in order. With `recompute` each block's inside is computed again in the backward pass
-  /// instead of being kept.
+  /// Runs them in order. With `recompute` each block's inside is computed again in the backward
+  /// pass instead of being kept.
   torch::Tensor forward(torch::Tensor x, bool recompute = false);
 
   const Blocks& in_order() const { return blocks_; }

@@ -25,8 +25,8 @@ void EfficientAttentionConfig::visit(Fields& f) {
   f("rounds", rounds, "reformer: hashing rounds");
 }
 
-std::shared_ptr<SelfAttentionImpl> make_attention(const AttentionConfig& attention,
-                                                  const EfficientAttentionConfig& config) {
+std::shared_ptr<SelfAttentionImpl> make_efficient_attention(
+    const AttentionConfig& attention, const EfficientAttentionConfig& config) {
   const auto tokens = attention.grid.tokens();
   switch (config.kind) {
     case AttentionKind::Softmax:

@@ -23,7 +23,7 @@ struct EfficientAttentionConfig {
 
 /// The layer that `kind` names. Linformer and reformer need `attention.grid`, for the number of
 /// tokens of every input.
-std::shared_ptr<SelfAttentionImpl> make_attention(const AttentionConfig& attention,
-                                                  const EfficientAttentionConfig& config);
+std::shared_ptr<SelfAttentionImpl> make_efficient_attention(const AttentionConfig& attention,
+                                                            const EfficientAttentionConfig& config);
 
 }  // namespace vitrine

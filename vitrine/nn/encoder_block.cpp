@@ -1,5 +1,6 @@
 #include "vitrine/nn/encoder_block.h"
 
+#include "vitrine/nn/feature_capture.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/layer_norm.h"
 
@@ -22,7 +23,7 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                      .causal = config.causal,
                                      .max_relative_distance = config.max_relative_distance,
                                      .grid = config.grid};
-  attn = register_module("attn", make_attention(attention, config.attention));
+  attn = register_module("attn", make_efficient_attention(attention, config.attention));
   norm2 = register_module("norm2", torch::nn::LayerNorm(norm_options));
   mlp = register_module("mlp", FeedForward(FeedForwardConfig{
                                    .dim = config.dim,
@@ -30,23 +31,29 @@ EncoderBlockImpl::EncoderBlockImpl(const EncoderBlockConfig& c) : config(c) {
                                    .activation = config.activation,
                                    .dropout = config.dropout,
                                }));
+  if (config.layer_scale == 0) return;
+  ls1 = register_module("ls1", LayerScale(config.dim, config.layer_scale));
+  ls2 = register_module("ls2", LayerScale(config.dim, config.layer_scale));
 }
 
 template <typename Attend>
 torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& attend) {
-  const auto drop = [&](const torch::Tensor& branch) {
-    return drop_path(branch, config.drop_path, is_training());
+  const auto drop = [&](const torch::Tensor& branch, LayerScale& scale) {
+    return drop_path(scale ? scale(branch) : branch, config.drop_path, is_training());
   };
   if (config.norm == NormPosition::Post) {
-    const auto h = layer_norm(x + drop(attend(x)), norm1);
-    return layer_norm(h + drop(mlp(h)), norm2);
+    const auto h = layer_norm(x + drop(attend(x), ls1), norm1);
+    return layer_norm(h + drop(mlp(h), ls2), norm2);
   }
-  const auto h = x + drop(attend(layer_norm(x, norm1)));
-  return h + drop(mlp(layer_norm(h, norm2)));
+  const auto h = x + drop(attend(layer_norm(x, norm1)), ls1);
+  return h + drop(mlp(layer_norm(h, norm2)), ls2);
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
-  return around(x, [&](const torch::Tensor& tokens) { return attn(tokens); });
+  return around(x, [&](const torch::Tensor& tokens) {
+    FeatureCapture::note(tokens);
+    return attn(tokens);
+  });
 }
 
 std::unique_ptr<BlockCache> EncoderBlockImpl::make_cache(int64_t batch) const {

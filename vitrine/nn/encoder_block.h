@@ -23,14 +23,27 @@ struct EncoderBlockConfig {
   double dropout = 0;
   double attention_dropout = 0;
   double drop_path = 0;
+  double layer_scale = 0;  // initial value of LayerScale; 0: none
   bool causal = false;
   int64_t max_relative_distance = 0;  // as in AttentionConfig
   EfficientAttentionConfig attention{};
   TokenGrid grid{};  // of every input; not all kinds of attention need to know
 };
 
+/// Multiplies each channel by a learned number, which starts small (Touvron et al., "Going deeper
+/// with Image Transformers", 2021): (B, T, C) -> (B, T, C).
+class LayerScaleImpl : public torch::nn::Module {
+ public:
+  LayerScaleImpl(int64_t dim, double initial)
+      : gamma(register_parameter("gamma", torch::full({dim}, initial))) {}
+  torch::Tensor forward(const torch::Tensor& x) { return x * gamma; }
+
+  torch::Tensor gamma;  // (C)
+};
+TORCH_MODULE(LayerScale);
+
 /// Attention and feed-forward, each with a residual and a norm: (B, T, C) -> (B, T, C).
-/// Pre: x + f(norm(x)). Post: norm(x + f(x)).
+/// Pre: x + f(norm(x)). Post: norm(x + f(x)). LayerScale acts on f's output.
 class EncoderBlockImpl : public BlockImpl {
  public:
   explicit EncoderBlockImpl(const EncoderBlockConfig& c);
@@ -42,6 +55,7 @@ class EncoderBlockImpl : public BlockImpl {
   torch::nn::LayerNorm norm1{nullptr}, norm2{nullptr};
   SelfAttention attn{nullptr};
   FeedForward mlp{nullptr};
+  LayerScale ls1{nullptr}, ls2{nullptr};  // with config.layer_scale only
 
  private:
   /// The block around `attend`, its attention over all tokens or over the next one.

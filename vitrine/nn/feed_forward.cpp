@@ -8,7 +8,8 @@ namespace vitrine {
 const Choices<Activation>& activation_names() {
   static const Choices<Activation> names = {{"gelu", Activation::Gelu},
                                             {"relu", Activation::Relu},
-                                            {"quick_gelu", Activation::QuickGelu}};
+                                            {"quick_gelu", Activation::QuickGelu},
+                                            {"gelu_tanh", Activation::GeluTanh}};
   return names;
 }
 
@@ -20,6 +21,8 @@ torch::Tensor activate(const torch::Tensor& x, Activation activation) {
       return torch::relu(x);
     case Activation::QuickGelu:
       return x * torch::sigmoid(1.702 * x);
+    case Activation::GeluTanh:
+      return at::gelu(x, "tanh");
   }
   fail("activation {} is not known", static_cast<int>(activation));
 }

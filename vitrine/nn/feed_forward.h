@@ -7,8 +7,9 @@
 
 namespace vitrine {
 
-/// `QuickGelu` is x sigmoid(1.702 x), close to GELU.
-enum class Activation { Gelu, Relu, QuickGelu };
+/// `GeluTanh` is GELU with a tanh in place of erf, `QuickGelu` is x sigmoid(1.702 x): both are
+/// close to GELU.
+enum class Activation { Gelu, Relu, QuickGelu, GeluTanh };
 const Choices<Activation>& activation_names();
 torch::Tensor activate(const torch::Tensor& x, Activation activation);
 

@@ -8,7 +8,9 @@ namespace vitrine {
 class PatchEmbedImpl : public torch::nn::Module {
  public:
   PatchEmbedImpl(int64_t channels, int64_t patch, int64_t dim);
-  torch::Tensor forward(const torch::Tensor& x);
+  virtual torch::Tensor forward(const torch::Tensor& x);
+  /// What the first layer makes of the pixels: (C, channels, k, k).
+  virtual torch::Tensor input_filters() const { return proj->weight; }
 
   const int64_t patch;
   torch::nn::Conv2d proj{nullptr};  // its weight is used as one matrix product

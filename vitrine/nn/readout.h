@@ -5,7 +5,8 @@
 namespace vitrine {
 
 // How an answer reads the last block's tokens: (B, T, C) -> (B, C). A living `AttentionCapture`
-// records the weight of each token, which rollout needs.
+// records the weight of each token, which rollout needs, and a `FeatureCapture` what is read from
+// everywhere.
 
 /// One token: the class token, or with -1 the last.
 torch::Tensor read_token(const torch::Tensor& tokens, int64_t index = 0);
@@ -13,5 +14,7 @@ torch::Tensor read_token(const torch::Tensor& tokens, int64_t index = 0);
 torch::Tensor read_mean(const torch::Tensor& tokens);
 /// The mean by weights (B, 1, T), which sum to 1.
 torch::Tensor read_weighted(const torch::Tensor& tokens, const torch::Tensor& weights);
+/// The mean over a feature map, (B, C, H, W) -> (B, C).
+torch::Tensor read_map(const torch::Tensor& map);
 
 }  // namespace vitrine

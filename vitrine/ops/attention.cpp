@@ -110,9 +110,13 @@ torch::Tensor packed_attention_reference(const torch::Tensor& qkv, double dropou
 
 torch::Tensor biased_attention(const torch::Tensor& qkv, const torch::Tensor& bias,
                                double dropout) {
-  const auto weights = torch::dropout(attention_weights(qkv, bias), dropout, /*train=*/dropout > 0);
-  const auto v = qkv.select(2, 2).transpose(1, 2);                    // (B, H, T, D)
-  return weights.matmul(v).transpose(1, 2).flatten(/*start_dim=*/2);  // (B, T, H * D)
+  return attend(attention_weights(qkv, bias), qkv, dropout);
+}
+
+torch::Tensor attend(const torch::Tensor& weights, const torch::Tensor& qkv, double dropout) {
+  const auto kept = torch::dropout(weights, dropout, /*train=*/dropout > 0);
+  const auto v = qkv.select(2, 2).transpose(1, 2);                 // (B, H, T, D)
+  return kept.matmul(v).transpose(1, 2).flatten(/*start_dim=*/2);  // (B, T, H * D)
 }
 
 torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout) {

@@ -18,4 +18,7 @@ torch::Tensor biased_attention(const torch::Tensor& qkv, const torch::Tensor& bi
 /// The attention weights alone: qkv (B, T, 3, H, D) -> (B, H, T, T). An undefined `bias` is none.
 torch::Tensor attention_weights(const torch::Tensor& qkv, const torch::Tensor& bias = {});
 
+/// What given weights (B, H, T, T) make of the values of qkv (B, T, 3, H, D): (B, T, H * D).
+torch::Tensor attend(const torch::Tensor& weights, const torch::Tensor& qkv, double dropout = 0);
+
 }  // namespace vitrine

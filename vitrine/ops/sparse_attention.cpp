@@ -233,7 +233,7 @@ PassResult run_pass(const kernels::Pass& pass, const torch::Tensor& q, const tor
 
 }  // namespace
 
-torch::Tensor pattern_mask(const AttentionPattern& pattern, int64_t tokens) {
+torch::Tensor sparse_attention_mask(const AttentionPattern& pattern, int64_t tokens) {
   pattern.validate();
   auto mask = torch::empty({tokens, tokens}, torch::kBool);
   auto* cell = mask.data_ptr<bool>();
@@ -242,11 +242,11 @@ torch::Tensor pattern_mask(const AttentionPattern& pattern, int64_t tokens) {
   return mask;
 }
 
-torch::Tensor masked_attention(const torch::Tensor& q, const torch::Tensor& k,
-                               const torch::Tensor& v, const AttentionPattern& pattern,
-                               double dropout) {
+torch::Tensor sparse_attention_reference(const torch::Tensor& q, const torch::Tensor& k,
+                                         const torch::Tensor& v, const AttentionPattern& pattern,
+                                         double dropout) {
   check_sparse(q, k, v, dropout);
-  const auto mask = pattern_mask(pattern, q.size(1)).to(q.device());
+  const auto mask = sparse_attention_mask(pattern, q.size(1)).to(q.device());
   const auto heads = [](const torch::Tensor& x) { return x.transpose(1, 2); };
   const auto scores = heads(q).matmul(heads(k).transpose(-2, -1)) / std::sqrt(q.size(3));
   const auto hidden = mask.logical_not();
@@ -255,9 +255,9 @@ torch::Tensor masked_attention(const torch::Tensor& q, const torch::Tensor& k,
   return kept.matmul(heads(v)).transpose(1, 2).flatten(/*start_dim=*/2);      // (B, T, H * E)
 }
 
-torch::Tensor block_attention(const torch::Tensor& q, const torch::Tensor& k,
-                              const torch::Tensor& v, const AttentionPattern& pattern,
-                              double dropout) {
+torch::Tensor blockwise_sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
+                                         const torch::Tensor& v, const AttentionPattern& pattern,
+                                         double dropout) {
   check_sparse(q, k, v, dropout);
   const auto heads = [](const torch::Tensor& x) { return x.transpose(1, 2); };
   std::vector<torch::Tensor> mixed, log_sums;
@@ -281,7 +281,8 @@ torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
   const auto pairs = kernels::attention_plan(pattern, q.size(1))->pairs;
   RECORD_FUNCTION("vitrine::sparse_attention", std::vector<c10::IValue>({q, k, v, pairs}));
   if (q.is_meta()) return v.new_empty({v.size(0), v.size(1), v.size(2) * v.size(3)});
-  if (!has_cpu_kernel(q)) return block_attention(q, k, v, pattern, dropout);
+  if (ReferenceOps::wanted()) return sparse_attention_reference(q, k, v, pattern, dropout);
+  if (!has_cpu_kernel(q)) return blockwise_sparse_attention(q, k, v, pattern, dropout);
   return SparseAttention::apply(q, k, v, pattern, dropout).flatten(/*start_dim=*/2);
 }
 

@@ -14,16 +14,16 @@ torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
                                double dropout = 0);
 
 /// The same by plain operators on blocks of queries and keys: the path for devices without kernels.
-torch::Tensor block_attention(const torch::Tensor& q, const torch::Tensor& k,
-                              const torch::Tensor& v, const AttentionPattern& pattern,
-                              double dropout = 0);
+torch::Tensor blockwise_sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
+                                         const torch::Tensor& v, const AttentionPattern& pattern,
+                                         double dropout = 0);
 
 /// The same by a mask over all pairs: the definition.
-torch::Tensor masked_attention(const torch::Tensor& q, const torch::Tensor& k,
-                               const torch::Tensor& v, const AttentionPattern& pattern,
-                               double dropout = 0);
+torch::Tensor sparse_attention_reference(const torch::Tensor& q, const torch::Tensor& k,
+                                         const torch::Tensor& v, const AttentionPattern& pattern,
+                                         double dropout = 0);
 
 /// Which pairs the pattern allows: (T, T) bool.
-torch::Tensor pattern_mask(const AttentionPattern& pattern, int64_t tokens);
+torch::Tensor sparse_attention_mask(const AttentionPattern& pattern, int64_t tokens);
 
 }  // namespace vitrine

@@ -35,6 +35,8 @@ a { color: var(--link); font-weight: 600; }
 .entries p { margin: .2rem 0 0; }
 .entries img { flex: none; width: 9rem; height: auto; background: #ffffff; border-radius: 4px;
   border: 1px solid var(--line); padding: 2px; }
+.entries li.wide { flex-direction: column; gap: .5rem; }
+.entries li.wide img { width: 100%; }
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; margin: 1.5rem 0; }
 .missing { color: var(--quiet); }
 pre { background: var(--soft); padding: .9rem 1rem; border-radius: 8px; overflow-x: auto; }
@@ -149,7 +151,9 @@ void Page::entries(const std::vector<PageEntry>& entries) {
   body_ += "<ul class=\"entries\">\n";
   for (const auto& e : entries) {
     const auto title = escape_markup(e.title), text = escape_markup(e.text);
-    body_ += e.id.empty() ? "<li>" : fmt::format("<li id=\"{}\">", escape_markup(e.id));
+    const auto* look = e.wide ? " class=\"wide\"" : "";
+    body_ += e.id.empty() ? fmt::format("<li{}>", look)
+                          : fmt::format("<li{} id=\"{}\">", look, escape_markup(e.id));
     if (!e.png.empty())
       body_ += fmt::format("<img src=\"data:image/png;base64,{}\" alt=\"\">", base64(e.png));
     if (e.link.empty())

@@ -39,6 +39,7 @@ struct PageEntry {
   std::string link{};
   std::string note{}, command{};
   std::string png{};  // a small image beside it; may be empty
+  bool wide = false;  // the image stands above the text, as wide as the entry
 };
 
 /// A link to another page.

@@ -44,6 +44,8 @@ class Report {
 
   /// Links to other pages; on the HTML page only.
   void links(const std::vector<plot::PageLink>& links) { page_.links(links); }
+  /// Things with an image and a link each; on the HTML page only.
+  void entries(const std::vector<plot::PageEntry>& entries) { page_.entries(entries); }
 
   const fs::path& folder() const { return config_.folder; }
   /// The PNG files of the figures.

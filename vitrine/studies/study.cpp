@@ -32,7 +32,7 @@ void check_parts(const StudyOptions& options, const std::string& study,
 
 SweepConfig part_config(const StudyOptions& options, const fs::path& file) {
   const auto config = read_sweep(file);
-  return options.smoke ? smoke_size(config) : config;
+  return options.smoke ? smoke_sweep_config(config) : config;
 }
 
 std::optional<SweepResult> run_part(const StudyOptions& o, const std::string& part,

@@ -237,7 +237,7 @@ std::string changed_meaning(const SweepConfig& before, const SweepConfig& now) {
   return "";
 }
 
-SweepConfig smoke_size(SweepConfig config) {
+SweepConfig smoke_sweep_config(SweepConfig config) {
   constexpr size_t kValues = 2;
   constexpr double kBudget = 2, kSearchBudget = 1;  // seconds
   const auto at_most = [](double budget, double most) {

@@ -36,7 +36,8 @@ struct SweepConfig {
   std::string text;                         // the whole file
 };
 
-/// Reads a sweep file; the path of its recipe is relative to it. Errors name file, line and the nearest key.
+/// Reads a sweep file; the path of its recipe is relative to it. Errors name file, line and the
+/// nearest key.
 SweepConfig read_sweep(const fs::path& file);
 /// Reads the text of a sweep file, which errors call `origin`; the recipe stays as written.
 SweepConfig parse_sweep(const std::string& text, const std::string& origin);
@@ -47,6 +48,6 @@ std::string changed_meaning(const SweepConfig& before, const SweepConfig& now);
 
 /// The same sweep under NAME-smoke, so small that a test can run it: one seed, two values per axis,
 /// two seconds per run.
-SweepConfig smoke_size(SweepConfig config);
+SweepConfig smoke_sweep_config(SweepConfig config);
 
 }  // namespace vitrine

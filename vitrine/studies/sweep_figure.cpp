@@ -32,8 +32,9 @@ class KeyAxis {
   }
 
   const plot::Axis& axis() const { return axis_; }
+  bool has_names() const { return !axis_.names.empty(); }
   double position(const SweepPoint& point) const {
-    if (axis_.names.empty()) return *point.number(key_);
+    if (!has_names()) return *point.number(key_);
     const auto name = std::find(axis_.names.begin(), axis_.names.end(), point.value(key_));
     return static_cast<double>(name - axis_.names.begin());
   }
@@ -130,6 +131,10 @@ class KeyPanel {
     if (runs.y.empty()) return;
     mean.name = name.empty() ? split : fmt::format("{}, {}", name, split);
     mean.stroke = test ? plot::Stroke::Solid : plot::Stroke::Dashed;
+    if (axis_.has_names()) {  // nothing lies between two names: no line
+      mean.mark = Mark::Points;
+      mean.rings = true;
+    }
     mean.color = runs.color = lines_.size() > 1 ? number : int64_t{test};
     const bool one_run_each = runs.y.size() == mean.y.size();
     if (metric.log_scale || one_run_each) mean.error.clear();

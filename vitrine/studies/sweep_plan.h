@@ -31,7 +31,7 @@ std::vector<SweepPoint> with_learning_rates(const std::vector<SweepPoint>& point
 
 /// Throws if the recipe of any point cannot be read: an unknown key, with the nearest known one, or
 /// a value of the wrong type. Asked before the first run starts.
-void check_recipes(const SweepConfig& config);
+void check_sweep_recipes(const SweepConfig& config);
 
 /// The best try of each point, after all of `with_learning_rates` have been run: the goal reached
 /// after the fewest epochs, else the best selection metric, then the lowest loss, both on the

@@ -4,7 +4,7 @@
 
 namespace vitrine {
 
-void check_recipes(const SweepConfig& config) {
+void check_sweep_recipes(const SweepConfig& config) {
   auto points = sweep_points(config);
   if (!config.learning_rates.empty()) points = with_learning_rates(points, config.learning_rates);
   for (const auto& point : points) {

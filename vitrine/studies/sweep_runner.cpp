@@ -275,7 +275,7 @@ SweepResult run_sweep(const SweepConfig& config, const SweepOptions& options) {
                copies.folder.string(), changed);
     return sweep.nothing_yet();
   }
-  check_recipes(config);
+  check_sweep_recipes(config);
   make_folder(copies.folder);
   const FolderLock lock(copies.folder);
   claim(copies, config);

@@ -121,8 +121,9 @@ struct MetricColumn {
 
   std::string head() const { return split + " " + metric.label(); }
   std::string cell(const PointResult& point) const {
-    const auto s = mean_std(
-        point, [&](const RunOutcome& outcome) { return value_of(outcome.*values, metric.name); });
+    const auto s = mean_std(point, [&](const RunOutcome& outcome) {
+      return metric_value(outcome.*values, metric.name);
+    });
     if (std::isnan(s.mean)) return "-";
     return mean_std_cell(s, metric.unit.empty() ? 4 : 2, metric.in_unit(1));
   }
@@ -132,7 +133,8 @@ struct MetricColumn {
 bool same_values(const SweepResult& result, const std::string& one, const std::string& other) {
   for (const auto& point : result.points)
     for (const auto& run : point.runs)
-      if (run.outcome && value_of(run.outcome->test, one) != value_of(run.outcome->test, other))
+      if (run.outcome &&
+          metric_value(run.outcome->test, one) != metric_value(run.outcome->test, other))
         return false;
   return true;
 }
@@ -225,8 +227,8 @@ std::string results_csv(const SweepResult& result) {
       if (run.outcome) {
         const auto& o = *run.outcome;
         row.push_back(stop_reason_name(o.stop_reason));
-        for (const auto& name : test) row.push_back(number(value_of(o.test, name)));
-        for (const auto& name : validation) row.push_back(number(value_of(o.validation, name)));
+        for (const auto& name : test) row.push_back(number(metric_value(o.test, name)));
+        for (const auto& name : validation) row.push_back(number(metric_value(o.validation, name)));
         row.insert(row.end(),
                    {fmt::format("{}", o.epochs), fmt::format("{:.3f}", o.seconds),
                     fmt::format("{}", o.parameters), fmt::format("{}", o.checkpoint_bytes), ""});

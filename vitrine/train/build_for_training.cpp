@@ -3,6 +3,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/inspect/model_memory.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/freeze.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/trainer.h"
 
@@ -17,11 +18,17 @@ std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& da
   auto model = recipe.model.build();
   check(!recipe.train.recompute || !model->blocks_in_order().empty(),
         "train: {} has no blocks to compute again; set train.recompute=false", recipe.model.name());
+  const auto decay = recipe.train.optimizer.layer_decay;
+  check(decay == 1 || !model->blocks_in_order().empty(),
+        "train: layer_decay {} is for models with blocks, and {} has none; set "
+        "train.optimizer.layer_decay=1",
+        decay, recipe.model.name());
   const auto& task = task_entry(data.task);
   check(model->task() == data.task, "train: {} does not fit the task of data set '{}'; choose {}",
         recipe.model.name(), recipe.data.dataset.name(), task.models);
   make_objective(data, ObjectiveSettings(recipe.train));  // throws if the data do not allow it
   task.check_fit(*model, data);
+  freeze(*model, recipe.train.freeze);
   return model;
 }
 

@@ -1,11 +1,39 @@
 #include "vitrine/train/config.h"
 
 #include "vitrine/core/checks.h"
+#include "vitrine/train/freeze.h"
+#include "vitrine/train/init_weights.h"
+#include "vitrine/train/run_folder.h"
 
 namespace vitrine {
+namespace {
+
+/// Where a recipe says what it starts from: needed before its model can be read.
+struct InitKey {
+  std::string init;
+  void visit(Fields& f) { f.path("init", init, ""); }
+};
+
+Recipe complete_recipe(const Settings& settings) {
+  Recipe recipe;
+  settings.read_into(recipe);
+  as_usage([&] { recipe.validate(); });
+  return recipe;
+}
+
+Settings recipe_settings(const std::string& path, const std::vector<std::string>& overrides) {
+  auto settings = Settings::from_file(path);
+  for (const auto& assignment : overrides) settings.override_with(assignment);
+  return settings;
+}
+
+}  // namespace
 
 void TrainConfig::visit(Fields& f) {
   f("epochs", epochs, "passes over the training data");
+  f("freeze", freeze,
+    "what stays as `init` has it: none, embed (all before the blocks), N (that and the first N "
+    "blocks) or backbone (all but the head)");
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
   f("label_smoothing", label_smoothing, "fraction of the target spread over all classes");
@@ -37,6 +65,7 @@ void TrainConfig::validate() const {
   check(epochs >= 1 && epochs <= kMax, "train: epochs {} is not between 1 and {}", epochs, kMax);
   check(accumulate >= 1 && accumulate <= kMax, "train: accumulate {} is not between 1 and {}",
         accumulate, kMax);
+  check_freeze(freeze);
   check_fraction("train", "label_smoothing", label_smoothing);
   check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
@@ -54,6 +83,8 @@ void TrainConfig::validate() const {
 void Recipe::visit(Fields& f) {
   f("name", name, "the run folder's name");
   f("seed", seed, "decides all randomness");
+  f.path("init", init,
+         "pre-trained weights to start from: a checkpoint or run folder; empty = random weights");
   f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
   f.group("train", train, "training settings");
@@ -65,15 +96,27 @@ void Recipe::validate() const {
   model->validate();
   data.validate();
   train.validate();
+  check(train.freeze == kNoFreeze || !init.empty(),
+        "train: freeze {} would keep random weights as they are; set init to pre-trained weights, "
+        "or train.freeze={}",
+        train.freeze, kNoFreeze);
 }
 
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides) {
-  auto settings = Settings::from_file(path);
-  for (const auto& assignment : overrides) settings.override_with(assignment);
-  Recipe recipe;
+  const auto settings = recipe_settings(path, overrides);
+  InitKey start;
+  settings.read_part_into(start);
+  if (start.init.empty()) return complete_recipe(settings);
+  const InitWeights weights(start.init);
+  Recipe recipe = weights.defaults();
   settings.read_into(recipe);
+  weights.complete(recipe);
   as_usage([&] { recipe.validate(); });
   return recipe;
+}
+
+Recipe read_stored_recipe(const RunFolder& folder, const std::vector<std::string>& overrides) {
+  return complete_recipe(recipe_settings(folder.recipe().string(), overrides));
 }
 
 }  // namespace vitrine

@@ -11,13 +11,19 @@
 
 namespace vitrine {
 
+class RunFolder;
+
 enum class Precision { Float32, BFloat16 };
 /// How much each class counts in the loss of a classifier.
 enum class ClassWeights { None, Balanced };
 
+/// The value of `train.freeze` with which all parameters learn; see train/freeze.h.
+inline constexpr auto kNoFreeze = "none";
+
 /// How a run learns.
 struct TrainConfig {
   int64_t epochs = 10;
+  std::string freeze = kNoFreeze;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   double label_smoothing = 0;
@@ -45,6 +51,7 @@ inline double evaluation_budget(const TrainConfig& config) { return config.budge
 struct Recipe {
   std::string name = "run";
   int64_t seed = 1;
+  std::string init;  // the weights to start from; empty: random ones
   ModelChoice model;
   DataConfig data;
   TrainConfig train;
@@ -54,7 +61,11 @@ struct Recipe {
 };
 
 /// Reads a recipe file with overrides. What it refuses is a `UsageError` (file, line and the key
-/// that may be meant), unless the file cannot be read.
+/// that may be meant), unless the file cannot be read. With `init`, the model and the normalisation
+/// of its images are those of the weights, unless the recipe says otherwise.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides);
+
+/// The recipe that a run folder keeps. It is complete, so no other file is read.
+Recipe read_stored_recipe(const RunFolder& folder, const std::vector<std::string>& overrides = {});
 
 }  // namespace vitrine

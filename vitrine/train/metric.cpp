@@ -29,24 +29,25 @@ bool Metric::better(double value, double other) const {
   return higher_is_better ? value > other : value < other;
 }
 
-double value_of(const Metrics& values, const std::string& name) {
+double metric_value(const Metrics& values, const std::string& name) {
   for (const auto& [known, value] : values)
     if (known == name) return value;
   return std::numeric_limits<double>::quiet_NaN();
 }
 
 bool better_evaluation(const Metrics& values, const Metrics& best, const Metric& selection) {
-  const double now = value_of(values, selection.name), before = value_of(best, selection.name);
+  const double now = metric_value(values, selection.name),
+               before = metric_value(best, selection.name);
   if (best.empty() || selection.better(now, before)) return true;
-  return now == before && value_of(values, kLossName) < value_of(best, kLossName);
+  return now == before && metric_value(values, kLossName) < metric_value(best, kLossName);
 }
 
 std::string metrics_text(const Metrics& values, const std::vector<Metric>& metrics,
                          const Metric& first) {
-  const double selected = value_of(values, first.name);
+  const double selected = metric_value(values, first.name);
   std::vector<std::string> others;  // without the first one under another name
   for (const auto& metric : metrics)
-    if (const double value = value_of(values, metric.name); value != selected)
+    if (const double value = metric_value(values, metric.name); value != selected)
       others.push_back(metric.name + " " + metric.text(value));
   const auto text = first.name + " " + first.text(selected);
   return others.empty() ? text : fmt::format("{} ({})", text, fmt::join(others, ", "));

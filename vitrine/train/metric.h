@@ -32,7 +32,7 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 inline constexpr auto kLossName = "loss";
 
 /// The value called `name`; NaN if there is none.
-double value_of(const Metrics& values, const std::string& name);
+double metric_value(const Metrics& values, const std::string& name);
 
 /// Whether an evaluation is better than the best one so far (empty: there is none): by the
 /// selection metric, then by the loss.

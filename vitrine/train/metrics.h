@@ -16,7 +16,7 @@ struct MetricsLine {
   Metrics values{};
 
   /// The value called `name`, or NaN.
-  double value(const std::string& name) const { return value_of(values, name); }
+  double value(const std::string& name) const { return metric_value(values, name); }
 };
 
 /// Appends lines to metrics.jsonl; a kill leaves at most the last line incomplete.

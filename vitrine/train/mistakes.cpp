@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
-#include "vitrine/data/transforms.h"
+#include "vitrine/data/resize.h"
 #include "vitrine/plot/figure.h"
 
 namespace vitrine {

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/checks.h"
@@ -22,6 +23,9 @@ void OptimizerConfig::visit(Fields& f) {
   f("kind", kind, optimizer_rules(),
     "the update rule; muon: orthogonal steps for the matrices of blocks, adamw for the rest");
   f("lr", lr, "peak learning rate");
+  f("layer_decay", layer_decay,
+    "layer-wise learning rate decay: the head learns at lr, each layer before it at this times "
+    "the rate of the next; 1 = off");
   f("weight_decay", weight_decay,
     "weight decay; not applied to norms, biases, positions and tokens");
   f("momentum", momentum, "sgd, muon: momentum");
@@ -33,6 +37,9 @@ void OptimizerConfig::visit(Fields& f) {
 
 void OptimizerConfig::validate() const {
   check(lr > 0 && std::isfinite(lr), "optimizer: lr {} must be positive", lr);
+  check(layer_decay > 0 && layer_decay <= 1,
+        "optimizer: layer_decay {} is not above 0 and at most 1; 1 = the same rate everywhere",
+        layer_decay);
   check(matrix_lr > 0 && std::isfinite(matrix_lr), "optimizer: matrix_lr {} must be positive",
         matrix_lr);
   check(weight_decay >= 0, "optimizer: weight_decay {} is negative", weight_decay);
@@ -46,14 +53,18 @@ Optimizer::Optimizer(const OptimizerConfig& config, std::vector<ParameterInfo> p
     : parameters_(std::move(parameters)) {
   config.validate();
   updates_ = config.kind(config, parameters_);
+  int64_t last = 0;
+  for (const auto& p : parameters_) last = std::max(last, p.depth);
+  for (const auto& p : parameters_)
+    lr_scales_.push_back(std::pow(config.layer_decay, last - p.depth));
 }
 
 void Optimizer::step(double lr, double gradient_scale) {
   const torch::NoGradGuard no_grad;
-  const OptimizerStep step{++steps_done, lr, gradient_scale};
+  ++steps_done;
   for (size_t i = 0; i < parameters_.size(); ++i)
     if (const auto& gradient = parameters_[i].tensor.grad(); gradient.defined())
-      updates_[i]->apply(gradient, step);
+      updates_[i]->apply(gradient, {steps_done, lr * lr_scales_[i], gradient_scale});
 }
 
 void Optimizer::zero_gradients() {

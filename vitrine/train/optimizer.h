@@ -11,6 +11,7 @@ const Choices<OptimizerRule*>& optimizer_rules();
 struct OptimizerConfig {
   OptimizerRule* kind = optimizers::adamw;
   double lr = 1e-3;  // the schedule's peak
+  double layer_decay = 1;
   double weight_decay = 0.05;
   double momentum = 0.9;
   double matrix_lr = 0.02;
@@ -40,6 +41,7 @@ class Optimizer {
  private:
   std::vector<ParameterInfo> parameters_;
   ParameterUpdates updates_;
+  std::vector<double> lr_scales_;  // by depth, one per parameter
 };
 
 }  // namespace vitrine

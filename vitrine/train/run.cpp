@@ -13,6 +13,7 @@
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/hparams.h"
+#include "vitrine/train/init_weights.h"
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
@@ -34,7 +35,7 @@ std::string epoch_text(const EpochSummary& epoch, const Objective& objective) {
     text += ", * best so far";
   else if (!epoch.best.empty())
     text += fmt::format(", best {} at epoch {}",
-                        selection.text(value_of(epoch.best, selection.name)), epoch.best_epoch);
+                        selection.text(metric_value(epoch.best, selection.name)), epoch.best_epoch);
   return text + ", " + duration_text(epoch.seconds);
 }
 
@@ -154,7 +155,7 @@ RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
 
 RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
   open_device(options.device);
-  recipe.data = resolved(recipe.data);
+  recipe.data = resolved_data_config(recipe.data);
   const auto say = [&](const std::string& text) {
     if (options.on_message) options.on_message(text);
   };
@@ -169,7 +170,15 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
   Splits opened;
   if (options.data == nullptr) opened = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   const auto& data = options.data == nullptr ? opened : *options.data;
-  auto model = options.model ? options.model : build_for_training(recipe, data);
+  auto model = options.model;
+  if (!model && !stored && !recipe.init.empty()) {
+    InitWeights weights(recipe.init);
+    weights.fit(recipe, data);
+    model = build_for_training(recipe, data);
+    say(weights.load_into(*model));
+    for (const auto& note : weights.notes(recipe)) say(note);
+  }
+  if (!model) model = build_for_training(recipe, data);
   const auto folder = stored ? *stored : make_run_folder(recipe, options);
   return Run(recipe, options, folder, data).run(std::move(model), stored.has_value(), threads);
 }
@@ -182,7 +191,7 @@ RunOutcome run_recipe(const Recipe& recipe, const RunOptions& options) {
 
 RunOutcome resume_run(const fs::path& folder, const RunOptions& options) {
   const auto stored = RunFolder::open(folder);
-  return run(read_recipe(stored.recipe().string(), {}), options, stored);
+  return run(read_stored_recipe(stored), options, stored);
 }
 
 }  // namespace vitrine

@@ -25,8 +25,9 @@ struct RunOptions {
   bool show_progress = true;
   bool write_reports = true;  // model summary, event file, curves and the objective's report
 
-  const Splits* data = nullptr;    // opened already; null: opened as the recipe says
-  std::shared_ptr<Model> model{};  // built already (`build_for_training`); null: built here
+  const Splits* data = nullptr;  // opened already; null: opened as the recipe says
+  std::shared_ptr<Model>
+      model{};  // built already (`build_for_training`); null: built here, from `init`
 
   /// Called with each line for people: the folder, notes, one line per epoch, the result.
   std::function<void(const std::string&)> on_message = {};

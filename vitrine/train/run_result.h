@@ -29,10 +29,10 @@ struct RunOutcome {
   fs::path folder{};  // of the run; not stored
 
   /// The selection metric on either split; NaN if it was not measured.
-  double validation_value() const { return value_of(validation, selection_metric.name); }
-  double test_value() const { return value_of(test, selection_metric.name); }
-  double validation_loss() const { return value_of(validation, kLossName); }
-  double test_loss() const { return value_of(test, kLossName); }
+  double validation_value() const { return metric_value(validation, selection_metric.name); }
+  double test_value() const { return metric_value(test, selection_metric.name); }
+  double validation_loss() const { return metric_value(validation, kLossName); }
+  double test_loss() const { return metric_value(test, kLossName); }
 };
 
 /// result.json, the last file that a run writes.

@@ -15,6 +15,7 @@
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/train/ema_model.h"
+#include "vitrine/train/freeze.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -122,7 +123,7 @@ class Training {
   /// False if the user interrupted it; the resume state is saved then. An epoch that is interrupted
   /// while it is evaluated is resumed behind its last batch.
   bool run_epoch() {
-    model_->train();
+    set_training_mode(*model_);
     const double began = now(), seconds_before = position_.seconds;
     int64_t examples = 0;
     Loader loader(*data_.train, {.batch = recipe_.data.batch,
@@ -277,7 +278,7 @@ class Training {
 
   bool reached_goal() const {
     if (config_.goal == 0 || position_.best.empty()) return false;
-    return !selection_.better(config_.goal, value_of(position_.best, selection_.name));
+    return !selection_.better(config_.goal, metric_value(position_.best, selection_.name));
   }
 
   bool over_budget() const {
@@ -291,8 +292,8 @@ class Training {
   /// Whether this evaluation is the best so far: by the selection metric, then by the loss. Only
   /// the former counts for the patience.
   bool note_evaluation(const Metrics& metrics) {
-    const double now = value_of(metrics, selection_.name),
-                 before = value_of(position_.best, selection_.name);
+    const double now = metric_value(metrics, selection_.name),
+                 before = metric_value(position_.best, selection_.name);
     const bool gain = position_.best.empty() || selection_.better(now, before);
     position_.evaluations_without_gain = gain ? 0 : position_.evaluations_without_gain + 1;
     if (!better_evaluation(metrics, position_.best, selection_)) return false;
@@ -338,7 +339,7 @@ class Training {
     const auto done = position_.epoch * data_.train->size() +
                       std::min(position_.batch * recipe_.data.batch, data_.train->size());
     const double loss = position_.running.loss(),
-                 selected = value_of(position_.running.metrics(objective_), selection_.name);
+                 selected = metric_value(position_.running.metrics(objective_), selection_.name);
     auto note = fmt::format("epoch {}/{}, loss {:#.4g}", position_.epoch + 1, config_.epochs, loss);
     if (selected != loss)
       note += fmt::format(", {} {}", selection_.name, selection_.text(selected));

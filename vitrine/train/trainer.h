@@ -36,7 +36,8 @@ struct TrainRequest {
   std::function<void(const EpochSummary&)> on_epoch = {};
 };
 
-/// The recipe's model with its initial random weights; throws if it does not fit the data.
+/// The recipe's model with random weights, its frozen parameters marked (`train.freeze`); throws if
+/// it does not fit the data. `InitWeights` brings pre-trained weights.
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data);
 
 /// Trains as the recipe says, leaving metrics, checkpoints and a resume state in the run folder.

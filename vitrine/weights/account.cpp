@@ -50,7 +50,7 @@ std::string Account::lines() const {
   return text;
 }
 
-Account joined(const Account& mapped, const Account& loaded) {
+Account joined_accounts(const Account& mapped, const Account& loaded) {
   std::map<std::string, const TensorNote*> by_name;
   for (const auto& note : loaded.notes) by_name[note.ours] = &note;
   Account result;

@@ -30,6 +30,6 @@ struct Account {
 };
 
 /// One account of two steps: a file's tensors brought to our names, then loaded into a model.
-Account joined(const Account& mapped, const Account& loaded);
+Account joined_accounts(const Account& mapped, const Account& loaded);
 
 }  // namespace vitrine

@@ -7,6 +7,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/importers.h"
 #include "vitrine/weights/weight_shapes.h"
 
 namespace vitrine {
@@ -16,20 +17,22 @@ constexpr const char *kFormat = "format", *kCheckpoint = "vitrine";
 
 }  // namespace
 
+bool is_own_metadata(const std::map<std::string, std::string>& metadata) {
+  const auto format = metadata.find(kFormat);
+  return (format != metadata.end() && format->second == kCheckpoint) ||
+         metadata.contains(kResumePosition);
+}
+
 const std::string& checkpoint_entry(const std::map<std::string, std::string>& metadata,
                                     const std::string& key, const fs::path& path) {
   const auto found = metadata.find(key);
   if (found != metadata.end()) return found->second;
-  check(!metadata.contains(kResumePosition),
-        "checkpoint: {} is the resume state of a run (for `vitrine train --resume`), not a model to "
-        "use; give {} or the run folder",
-        path.string(), (path.parent_path() / "best.safetensors").string());
-  const auto format = metadata.find(kFormat);
-  fail("checkpoint: {} has no '{}' in its metadata, so {}", path.string(), key,
-       format != metadata.end() && format->second == kCheckpoint
-           ? "it is not complete"
-           : "it was not written by vitrine; make published weights a checkpoint with `vitrine "
-             "import`");
+  check(
+      !metadata.contains(kResumePosition),
+      "checkpoint: {} is the resume state of a run (for `vitrine train --resume`), not a model to "
+      "use; give {} or the run folder",
+      path.string(), (path.parent_path() / "best.safetensors").string());
+  fail("checkpoint: {} has no '{}' in its metadata, so it is not complete", path.string(), key);
 }
 
 void set_weights(Model& model, const TensorFile& file, const std::string& origin,
@@ -53,7 +56,7 @@ void save_checkpoint(const fs::path& path, const Model& model, const CheckpointI
 fs::path checkpoint_path(const fs::path& run_or_file) {
   if (!fs::is_directory(run_or_file)) {
     check(fs::exists(run_or_file),
-          "checkpoint: {} does not exist; give a run folder or a .safetensors file",
+          "checkpoint: {} does not exist; give a run folder or a file of weights",
           run_or_file.string());
     return run_or_file;
   }
@@ -67,7 +70,16 @@ fs::path checkpoint_path(const fs::path& run_or_file) {
       run_or_file.string());
 }
 
+ModelChoice stored_model(const fs::path& run_or_file, const std::vector<std::string>& settings) {
+  if (is_published(run_or_file)) return describe_weights(run_or_file, {.settings = settings});
+  const auto path = checkpoint_path(run_or_file);
+  const auto metadata = read_safetensors_metadata(path);
+  return read_model(checkpoint_entry(metadata, "model", path), settings,
+                    path.string() + " (model)");
+}
+
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
+  if (is_published(run_or_file)) return import_weights(run_or_file).checkpoint;
   const auto path = checkpoint_path(run_or_file);
   const auto file = load_safetensors(path);
   const auto read = [&](const std::string& key, auto& config) {

@@ -42,10 +42,18 @@ inline constexpr const char* kResumePosition = "position";
 const std::string& checkpoint_entry(const std::map<std::string, std::string>& metadata,
                                     const std::string& key, const fs::path& path);
 
+/// Whether a file with this metadata was written by this program.
+bool is_own_metadata(const std::map<std::string, std::string>& metadata);
+
 /// The checkpoint a user means: a .safetensors file, or a run folder (its best, else its last).
 fs::path checkpoint_path(const fs::path& run_or_file);
 
-/// Builds the model that the checkpoint names and fills it.
+/// Builds the model that the checkpoint names and fills it. Weights published by others are
+/// imported (weights/importers.h).
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file);
+
+/// The model of a run, a checkpoint or published weights, without its weights.
+ModelChoice stored_model(const fs::path& run_or_file,
+                         const std::vector<std::string>& settings = {});
 
 }  // namespace vitrine

@@ -1,33 +1,120 @@
 #include "vitrine/weights/importers.h"
 
 #include <torch/torch.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/settings.h"
+#include "vitrine/formats/tfjs.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/class_names.h"
+#include "vitrine/weights/hub_config.h"
+#include "vitrine/weights/hub_folder.h"
 #include "vitrine/weights/read_tensors.h"
 #include "vitrine/weights/sources.h"
 
 namespace vitrine {
 namespace {
 
-const std::string& source_of(const TensorFile& file, const fs::path& path) {
+constexpr const char* kPreprocessKey = "preprocess.";
+
+/// A published file or folder, recognised and read through its source's table.
+struct Published {
+  std::string source, origin;
+  const Importer& importer;
+  TensorFile file;
+  MappedFile mapped;
+  ModelDescription description;
+  HubConfig config;  // of a folder
+};
+
+struct Recognised {
+  std::string source;
+  TensorFile file;
+};
+
+Recognised recognise(TensorFile file, const std::string& origin) {
   std::vector<std::string> known;
   for (const auto& [name, importer] : importers()) {
-    if (recognises(importer.map, file)) return name;
+    auto prepared = importer.prepare ? importer.prepare(file) : file;
+    if (recognises(importer.map, prepared)) return {name, std::move(prepared)};
     known.push_back(importer.map.source);
   }
-  fail("import: the names in {} are of no known source; known are: {}", path.string(),
+  fail("import: the names in {} are of no known source; known are: {}", origin,
        fmt::join(known, "; "));
+}
+
+/// Takes what the folder's config says of the model; the shapes know better, so a config that
+/// contradicts them is refused.
+void honour(const HubConfig& config, const std::string& origin, ModelDescription& description) {
+  auto known = std::map<std::string, std::string>();
+  for (const auto& [key, size] : description.sizes) known[key] = std::to_string(size);
+  const std::string image = "image=";
+  for (const auto& setting : description.settings)
+    if (setting.starts_with(image)) known["image"] = setting.substr(image.size());
+  for (const auto& [key, value, entry] : config.settings) {
+    const auto shapes = known.find(key);
+    check(shapes == known.end() || shapes->second == value,
+          "import: {}: config.json says {} {}, but the shapes of the weights say {}={}", origin,
+          entry, value, key, shapes == known.end() ? "" : shapes->second);
+    const bool headless = key == "classes" && !description.classifier;
+    if (shapes == known.end() && !headless)
+      description.settings.push_back(fmt::format("{}={}", key, value));
+  }
+  if (config.preprocess) description.preprocess = config.preprocess;
+}
+
+Published read_published(const fs::path& path) {
+  const bool folder = fs::is_directory(path) && !is_tfjs(path);
+  const auto origin = path.string();
+  auto [source, file] = recognise(folder ? read_hub_weights(path) : read_tensors(path), origin);
+  const auto& importer = importers().get(source);
+  MappedFile mapped(importer.map, file, origin);
+  auto description = importer.describe(mapped);
+  HubConfig config;
+  if (folder) {
+    config = read_hub_config(path);
+    honour(config, origin, description);
+  }
+  return {std::move(source),      origin,           importer, std::move(file), std::move(mapped),
+          std::move(description), std::move(config)};
+}
+
+/// The name of the model that the user says it is, whose sizes must be those of the shapes.
+std::string named_variant(const std::string& name, const ModelDescription& description,
+                          const std::string& origin) {
+  const auto numbers = whole_numbers(ModelChoice(name));
+  for (const auto& [key, size] : description.sizes) {
+    if (key == "classes" || key == "channels") continue;
+    const auto found = numbers.find(key);
+    check_usage(found != numbers.end() && found->second == size,
+                "import: the weights of {} are for {}={}, but {} has {}; choose another --model or "
+                "leave it out",
+                origin, key, size, name,
+                found == numbers.end() ? "no such setting" : std::to_string(found->second));
+  }
+  return name;
 }
 
 /// The model that the file describes, with what the user wants; what the shapes have decided cannot
 /// be set otherwise.
-ModelChoice choose_model(const ModelDescription& description,
-                         const std::vector<std::string>& settings, const std::string& origin) {
-  auto yaml = fmt::format("name: {}\n", description.model);
+ModelChoice choose_model(const Published& published, const ImportOptions& options) {
+  const auto& description = published.description;
+  const auto& origin = published.origin;
+  const auto name =
+      options.model.empty() ? description.model : named_variant(options.model, description, origin);
+  auto yaml = fmt::format("name: {}\n", name);
   for (const auto& [key, size] : description.sizes) yaml += fmt::format("{}: {}\n", key, size);
   auto all = description.settings;
-  all.insert(all.end(), settings.begin(), settings.end());
+  if (!options.model.empty())  // the guesses give way to the model's own
+    std::erase_if(all, [](const auto& setting) { return setting.starts_with("heads="); });
+  if (!description.classifier) all.push_back("classes=1");
+  for (const auto& setting : options.settings)
+    if (!setting.starts_with(kPreprocessKey)) all.push_back(setting);
   const auto choice = read_model(yaml, all, origin);
   const auto numbers = whole_numbers(choice);
   for (const auto& [key, size] : description.sizes)
@@ -37,10 +124,35 @@ ModelChoice choose_model(const ModelDescription& description,
   return choice;
 }
 
-std::vector<std::string> numbered_classes(int64_t classes) {
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < classes; ++i) names.push_back(fmt::format("class {}", i));
-  return names;
+/// How images of this size are prepared: as the source, the file or the folder does it, in
+/// proportion, with what the user wants ("preprocess.resize=256").
+Preprocess choose_preprocess(const Published& published, const ImageShape& shape,
+                             const ImportOptions& options) {
+  auto how = published.description.preprocess.value_or(Preprocess{});
+  if (published.description.preprocess) {
+    how.resize = how.resize * shape.image / how.image;
+    how.image = shape.image;
+  } else {
+    how = published.importer.preprocess(shape);
+  }
+  auto settings = Settings::from_text(to_yaml(how), published.origin + " (preprocess)");
+  for (const auto& setting : options.settings)
+    if (setting.starts_with(kPreprocessKey))
+      settings.override_with(setting.substr(std::string_view(kPreprocessKey).size()));
+  settings.read_into(how);
+  as_usage([&] { how.validate(); });
+  return how;
+}
+
+std::vector<std::string> choose_classes(const Published& published, int64_t classes) {
+  const auto& names = published.config.classes;
+  if (!published.description.classifier)
+    return classes == 1 ? std::vector<std::string>{"(no classifier in the file)"}
+                        : assumed_class_names(classes);
+  check(names.empty() || std::ssize(names) == classes,
+        "import: {}: config.json names {} classes, but the weights are for {}", published.origin,
+        names.size(), classes);
+  return names.empty() ? assumed_class_names(classes) : names;
 }
 
 }  // namespace
@@ -55,27 +167,56 @@ const Registry<Importer>& importers() {
   return registry;
 }
 
-ImportedModel import_weights(const fs::path& path, const std::vector<std::string>& settings) {
-  const auto file = read_tensors(path);
-  const auto origin = path.string();
-  ImportedModel result{
-      .source = source_of(file, path), .checkpoint = {}, .recipe = {}, .account = {}};
-  const auto& importer = importers().get(result.source);
-  const MappedFile mapped(importer.map, file, origin);
-  const auto description = importer.describe(mapped);
+bool is_published(const fs::path& path) {
+  if (is_tfjs(path)) return true;
+  if (fs::is_directory(path)) return !fs::exists(path / "checkpoints") && holds_hub_weights(path);
+  constexpr unsigned char kPickle = 0x80;
+  unsigned char head[sizeof(uint64_t) + 1] = {};
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(head), sizeof head);
+  uint64_t length = 0;  // of the header of safetensors, which follows it
+  std::memcpy(&length, head, sizeof length);
+  if (head[sizeof length] == '{' && length < fs::file_size(path))
+    return !is_own_metadata(read_safetensors_metadata(path));
+  const bool zip = head[0] == 'P' && head[1] == 'K';  // an npz, or torch's own format
+  return zip || head[0] == kPickle;
+}
+
+ModelChoice describe_weights(const fs::path& path, const ImportOptions& options) {
+  return choose_model(read_published(path), options);
+}
+
+ImportedModel import_weights(const fs::path& path, const ImportOptions& options) {
+  const auto published = read_published(path);
+  const auto& description = published.description;
+  const auto& mapped = published.mapped;
+  ImportedModel result{.source = published.source,
+                       .checkpoint = {},
+                       .account = {},
+                       .untold = published.importer.untold};
   auto& [model, info] = result.checkpoint;
-  info.model = choose_model(description, settings, origin);
-  const LoadPolicy policy{.positions = importer.positions, .give_back = true};
-  const auto shapes = weight_shapes(*model_without_memory(info.model, file, origin));
+  info.model = choose_model(published, options);
+  const LoadPolicy policy{
+      .skip = mapped.absent(), .positions = published.importer.positions, .give_back = true};
+  const auto shapes =
+      weight_shapes(*model_without_memory(info.model, published.file, published.origin));
   const auto ours = mapped.converted(shapes);
   model = info.model.build();
-  result.account = joined(mapped.account(), load_weights(*model, ours, origin, policy));
+  if (!description.classifier) model->reset_head(model->image_shape()->classes);
+  result.account =
+      joined_accounts(mapped.account(), load_weights(*model, ours, published.origin, policy));
+  for (auto& note : result.account.notes)
+    if (note.status == LoadStatus::Missing) note.detail = "the file has none: zero";
   model->eval();
-  if (const auto shape = model->image_shape(); shape && importer.preprocess != nullptr) {
-    info.preprocess = importer.preprocess(*shape);
-    info.classes = numbered_classes(shape->classes);
+  if (!description.recipe.empty()) {
+    auto recipe = YAML::Load(description.recipe);
+    recipe["model"] = YAML::Load(to_yaml(info.model));
+    info.recipe = YAML::Dump(recipe);
   }
-  result.recipe = description.recipe;
+  if (const auto shape = model->image_shape(); shape && published.importer.preprocess != nullptr) {
+    info.preprocess = choose_preprocess(published, *shape, options);
+    info.classes = choose_classes(published, shape->classes);
+  }
+  if (published.config.preprocess) result.untold = "";
   return result;
 }
 

@@ -15,9 +15,6 @@
 namespace vitrine {
 namespace {
 
-// A buffer of torch's BatchNorm that files of other projects, and old ones of PyTorch, lack.
-constexpr const char* kBatchCounter = ".num_batches_tracked";
-
 bool is_under(const std::vector<std::string>& prefixes, const std::string& name) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](const auto& prefix) { return name.starts_with(prefix); });
@@ -99,8 +96,6 @@ class LoadPlan {
     if (is_under(skip_, name)) {
       note(there, name, there ? LoadStatus::Skipped : LoadStatus::Missing,
            "the model keeps its own");
-    } else if (!there && name.ends_with(kBatchCounter)) {
-      note(there, name, LoadStatus::Missing, "counts training steps; the model keeps its own");
     } else if (!there) {
       check(policy_.partial, "checkpoint: {} has no weight '{}'; it belongs to another model",
             origin_, name);

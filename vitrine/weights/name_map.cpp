@@ -27,6 +27,13 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
+/// A name with every placeholder as a *.
+std::string pattern_of(std::string name) {
+  for (size_t begin = 0; (begin = name.find('{')) != name.npos;)
+    name.replace(begin, name.find('}', begin) - begin + 1, "*");
+  return name;
+}
+
 NameRow replaced(NameRow row, const std::string& what, const std::string& theirs,
                  const std::string& ours) {
   for (auto& name : row.theirs) name = replaced(name, what, theirs);
@@ -100,6 +107,26 @@ const std::string* find_prefix(const NameMap& map, const TensorFile& file) {
   return nullptr;
 }
 
+/// The map with one way of spelling: the first for which `is_way(pattern)` holds of a name, else
+/// the first of all.
+template <typename IsWay>
+NameMap spelled(NameMap map, const IsWay& is_way) {
+  const auto is_used = [&](const std::string& name, const std::string& way) {
+    return std::any_of(map.rows.begin(), map.rows.end(), [&](const NameRow& row) {
+      return std::any_of(row.theirs.begin(), row.theirs.end(), [&](const std::string& theirs) {
+        return theirs.find(name) != theirs.npos && is_way(pattern_of(replaced(theirs, name, way)));
+      });
+    });
+  };
+  for (auto& [name, ways] : map.spellings) {
+    const auto used = std::find_if(ways.begin(), ways.end(),
+                                   [&](const std::string& way) { return is_used(name, way); });
+    ways = {used != ways.end() ? *used : ways[0]};
+    for (auto& row : map.rows) row = replaced(row, name, ways[0], name);
+  }
+  return map;
+}
+
 /// The first of many names.
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kShown = 5;
@@ -169,18 +196,55 @@ bool recognises(const NameMap& map, const TensorFile& file) {
 }
 
 MappedFile::MappedFile(const NameMap& map, const TensorFile& file, std::string origin)
-    : map_(map), origin_(std::move(origin)), index_(file.tensors.begin(), file.tensors.end()) {
+    : origin_(std::move(origin)), index_(file.tensors.begin(), file.tensors.end()) {
   const auto* prefix = find_prefix(map, file);
   check(prefix != nullptr, "import: {} holds no '{}'; it is not {}", origin_,
         fmt::join(map.signature, "' and '"), map.source);
   prefix_ = *prefix;
-  blocks_ = count_blocks(file.tensors, prefix_ + block_stem(map, /*theirs=*/true));
+  map_ = spelled(map, [&](const std::string& pattern) { return has_like(prefix_ + pattern); });
+  refuse_other_models();
+  blocks_ = count_blocks(file.tensors, prefix_ + block_stem(map_, /*theirs=*/true));
   check(blocks_ <= kMaxBlocks, "import: {} holds {} blocks; no model has more than {}", origin_,
         blocks_, kMaxBlocks);
-  rows_ = expanded(map, blocks_);
+  rows_ = expanded(map_, blocks_);
   for (auto& row : rows_)
     for (auto& name : row.theirs) name = prefix_ + name;
+  drop_absent_rows();
   check_names();
+}
+
+bool MappedFile::has_like(const std::string& pattern) const {
+  return std::any_of(index_.begin(), index_.end(),
+                     [&](const auto& tensor) { return matches(pattern, tensor.first); });
+}
+
+bool MappedFile::provides(const std::string& ours) const {
+  return std::any_of(rows_.begin(), rows_.end(), [&](const NameRow& row) {
+    return std::find(row.ours.begin(), row.ours.end(), ours) != row.ours.end();
+  });
+}
+
+const SkipRow* MappedFile::skip_of(const std::string& theirs) const {
+  for (const auto& row : map_.skips)
+    if (matches(row.pattern, theirs) && (row.beside.empty() || has_like(row.beside))) return &row;
+  return nullptr;
+}
+
+void MappedFile::refuse_other_models() const {
+  for (const auto& [pattern, reason, beside] : map_.refusals)
+    for (const auto& [name, tensor] : index_)
+      check(!matches(pattern, name), "import: {} holds '{}': {}", origin_, name, reason);
+}
+
+void MappedFile::drop_absent_rows() {
+  const auto is_taken = [&](const std::string& name) {
+    return (has(name) || (map_.preferred && has(map_.preferred(name)))) && !skip_of(name);
+  };
+  std::erase_if(rows_, [&](const NameRow& row) {
+    if (!row.optional || std::any_of(row.theirs.begin(), row.theirs.end(), is_taken)) return false;
+    absent_.insert(absent_.end(), row.ours.begin(), row.ours.end());
+    return true;
+  });
 }
 
 void MappedFile::check_names() {
@@ -190,8 +254,7 @@ void MappedFile::check_names() {
   };
   for (const auto& [name, tensor] : index_) {
     if (!name.starts_with(map_.scope)) skip(name, "outside of '" + map_.scope + "'");
-    for (const auto& row : map_.skips)
-      if (matches(row.pattern, name)) skip(name, row.reason);
+    if (const auto* row = skip_of(name)) skip(name, row->reason);
   }
   std::vector<std::string> missing, unknown;
   for (const auto& row : rows_)
@@ -225,8 +288,10 @@ const torch::Tensor& MappedFile::stored(const std::string& theirs) const {
 }
 
 int64_t MappedFile::their_size(const std::string& theirs, int64_t dimension) const {
-  const auto& tensor = stored(prefix_ + theirs);
-  check(tensor.dim() >= 2, "import: {}: '{}' is {}, expected a matrix", origin_, theirs,
+  auto name = prefix_ + theirs;
+  for (const auto& [part, ways] : map_.spellings) name = replaced(name, part, ways[0]);
+  const auto& tensor = stored(name);
+  check(tensor.dim() >= 2, "import: {}: '{}' is {}, expected a matrix", origin_, name,
         shape_text(tensor));
   return tensor.size(dimension);
 }
@@ -286,10 +351,15 @@ NamedTensors exported(const NameMap& map, const NamedTensors& ours,
                       const std::vector<WeightShape>& weights, int64_t heads) {
   const auto known = by_name(weights);
   std::map<std::string, torch::Tensor> values(ours.begin(), ours.end());
+  std::set<std::string> written;
   NamedTensors result;
-  for (const auto& row : expanded(map, count_blocks(ours, block_stem(map, /*theirs=*/false)))) {
+  const auto first = spelled(map, [](const std::string&) { return true; });
+  for (const auto& row : expanded(first, count_blocks(ours, block_stem(first, /*theirs=*/false)))) {
+    const auto is_there = [&](const std::string& name) { return values.contains(name); };
+    if (row.optional && std::none_of(row.ours.begin(), row.ours.end(), is_there)) continue;
     std::vector<torch::Tensor> parts;
     for (const auto& name : row.ours) {
+      written.insert(name);
       const auto found = values.find(name);
       check(found != values.end() && known.contains(name),
             "export: the model has no weight '{}', so it cannot become {}", name, map.source);
@@ -304,6 +374,8 @@ NamedTensors exported(const NameMap& map, const NamedTensors& ours,
       result.emplace_back(map.prefixes[0] + row.theirs[i],
                           without_steps(row.steps, parts[i], heads).contiguous());
   }
+  for (const auto& [name, value] : ours)
+    check(written.contains(name), "export: the model's '{}' has no name in {}", name, map.source);
   return result;
 }
 

@@ -40,6 +40,7 @@ enum class Step {
 struct NameRow {
   Names theirs, ours;
   std::vector<Step> steps{};
+  bool optional = false;  // files, and models that are exported, may lack it
 };
 
 /// What a placeholder such as "{norm}" stands for, theirs and ours: ("scale", "weight"), ...
@@ -48,9 +49,17 @@ struct Placeholder {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
+/// A part of names, such as "{fc1}", that some files of a source write in one way and some in
+/// another. Export writes the first.
+struct Spelling {
+  std::string name;
+  std::vector<std::string> ways;
+};
+
 /// Tensors (a pattern with *) that the model does not want, and why.
 struct SkipRow {
   std::string pattern, reason;
+  std::string beside{};  // only in files that have such a tensor too; "": in all
 };
 
 /// The table of a source. "{i}" in names is the number of a block.
@@ -64,6 +73,8 @@ struct NameMap {
   Names prefixes = "";  // what may stand before all of their names
   /// The name of a better copy of a tensor, such as its moving average, which is taken if present.
   std::string (*preferred)(const std::string& name) = nullptr;
+  std::vector<Spelling> spellings{};
+  std::vector<SkipRow> refusals{};  // a file with such a tensor is of a model that we do not have
 };
 
 /// Whether the file has the names of this source.
@@ -77,6 +88,10 @@ class MappedFile {
 
   int64_t blocks() const { return blocks_; }
   const std::string& origin() const { return origin_; }
+  /// Whether the file has a tensor for one of our weights.
+  bool provides(const std::string& ours) const;
+  /// Our weights that optional rows would make and this file lacks.
+  const std::vector<std::string>& absent() const { return absent_; }
   /// A dimension (-1: the last) of a tensor of theirs that has at least two.
   int64_t their_size(const std::string& theirs, int64_t dimension) const;
   /// The shape that one of our weights has in this file; throws unless it has `dimensions`.
@@ -89,21 +104,28 @@ class MappedFile {
   const Account& account() const { return account_; }
 
  private:
+  void refuse_other_models() const;
+  void drop_absent_rows();
   void check_names();
+  /// Why a tensor is left out; null if it is not.
+  const SkipRow* skip_of(const std::string& theirs) const;
+  bool has_like(const std::string& pattern) const;
   bool has(const std::string& theirs) const { return index_.contains(theirs); }
   const torch::Tensor& stored(const std::string& theirs) const;
   torch::Tensor part_of(const NameRow& row, size_t part, const std::vector<int64_t>& wanted) const;
 
-  const NameMap& map_;
+  NameMap map_;  // in the spelling of this file
   std::string origin_, prefix_;
   std::map<std::string, torch::Tensor> index_;  // the file's tensors
   int64_t blocks_ = 0;
   std::vector<NameRow> rows_;  // without placeholders
+  std::vector<std::string> absent_;
   Account account_;
 };
 
 /// The map backwards: our tensors under their names and in their layout, for a model with these
-/// weights (all on the CPU). `heads` is needed by the steps that know heads.
+/// weights (all on the CPU). `heads` is needed by the steps that know heads. A weight that the map
+/// has no name for throws.
 NamedTensors exported(const NameMap& map, const NamedTensors& ours,
                       const std::vector<WeightShape>& weights, int64_t heads = 0);
 

@@ -2,10 +2,9 @@
 // ("model/h0/q_proj/w:0"), their moving averages ("model/h0/q_proj/w/Ema/ema:0") and the
 // optimizer's state. The averages are what those networks are evaluated with, so they come first.
 //
-// The file does not say how many heads there are, what they look at and in which order the bytes
-// come: the published ones of 15 and 58 million parameters have one strided layer in four
-// (assignment=per_layer layer_period=4 layer_phase=0 pattern.stride=96). Their window is one token
-// shorter than ours.
+// The file does not say how many heads there are, what they attend to and in which order the bytes
+// come. The published ones for CIFAR-10 have one strided layer in four, the others are local, and
+// windows and strides are a row of the image; a window has one token less than in the paper.
 
 #include "vitrine/core/error.h"
 #include "vitrine/weights/sources.h"
@@ -66,14 +65,26 @@ ModelDescription describe_openai_sparse(const MappedFile& file) {
         "import: {}: 'model/pos_emb_2:0' has {} row; a table of two or more colours is expected",
         file.origin(), channels);
   const bool cifar10 = rows == 32 && columns == 32 && channels == 3;
+  const auto dim = file.their_size("model/we:0", -1);
+  const auto key_width = file.their_size("model/h0/q_proj/w:0", -1);
+  std::vector<std::string> settings = {"pattern.short_window=true"};
+  if (cifar10) {
+    // 15 and 58 million parameters have half as wide queries; 150 million have 16 heads.
+    const bool large = key_width == dim;
+    settings.insert(settings.end(), {"assignment=per_layer", "layer_period=4",
+                                     fmt::format("layer_phase={}", large ? 1 : 0),
+                                     fmt::format("heads={}", large ? 16 : 2),
+                                     fmt::format("pattern.stride={}", columns * channels)});
+  }
   return {.model = "sparse_c10",
           .sizes = {{"layers", file.blocks()},
-                    {"dim", file.their_size("model/we:0", -1)},
-                    {"key_width", file.their_size("model/h0/q_proj/w:0", -1)},
+                    {"dim", dim},
+                    {"key_width", key_width},
                     {"hidden", file.their_size("model/h0/mlp_proj1/w:0", -1)},
                     {"rows", rows},
                     {"columns", columns},
                     {"channels", channels}},
+          .settings = std::move(settings),
           // 2,000 images for validation, as in the paper.
           .recipe = cifar10 ? "data: {dataset: cifar10_bytes, batch: 8, validation: 0.04}" : ""};
 }

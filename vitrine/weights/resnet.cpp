@@ -7,6 +7,8 @@
 namespace vitrine {
 namespace {
 
+constexpr const char* kBatchCounter = ".num_batches_tracked";
+
 struct ResNetVariant {
   const char* model;
   bool bottleneck;
@@ -27,6 +29,11 @@ std::string block_name(size_t stage, int64_t block) {
   return fmt::format("layer{}.{}.", stage + 1, block);
 }
 
+/// The steps that torch's BatchNorm counts: other projects, and PyTorch before 0.4.1, do not.
+NameRow batch_counter(const std::string& theirs, const std::string& norm) {
+  return {.theirs = theirs, .ours = norm + kBatchCounter, .steps = {}, .optional = true};
+}
+
 NameMap torchvision_resnet_names(const ResNetVariant& variant) {
   NameMap map{
       .source = fmt::format("a {} with the names of torchvision or timm", variant.model),
@@ -38,12 +45,12 @@ NameMap torchvision_resnet_names(const ResNetVariant& variant) {
                          {"running_var", "running_var"}}},
                        {"{wb}", {{"weight", "weight"}, {"bias", "bias"}}}},
       .rows = {},
-      .skips = {{"*.num_batches_tracked", "counts training steps, which inference does not ask"}},
   };
   const auto same = [&](const std::string& name) { map.rows.push_back({name, name}); };
   const auto convolution = [&](const std::string& conv, const std::string& norm) {
     same(conv + ".weight");
     same(norm + ".{norm}");
+    map.rows.push_back(batch_counter(norm + kBatchCounter, norm));
   };
   convolution("conv1", "bn1");
   for (size_t stage = 0; stage < variant.blocks.size(); ++stage)
@@ -76,6 +83,7 @@ NameMap keras_resnet50_names() {
               // It was trained with blue first.
               {"conv1/{wb}", "conv1.{wb}", {Step::HwioToOihw, Step::BgrToRgb}},
               {"bn_conv1/{norm}", "bn1.{norm}"},
+              batch_counter("bn_conv1/counter", "bn1"),
               {"fc1000/{wb}", "fc.{wb}", {Step::Transpose}},
           },
   };
@@ -83,6 +91,7 @@ NameMap keras_resnet50_names() {
                                const std::string& norm) {
     map.rows.push_back({"res" + theirs + "/{wb}", conv + ".{wb}", {Step::HwioToOihw}});
     map.rows.push_back({"bn" + theirs + "/{norm}", norm + ".{norm}"});
+    map.rows.push_back(batch_counter("bn" + theirs + "/counter", norm));
   };
   const std::vector<int64_t> blocks = {3, 4, 6, 3};
   for (size_t stage = 0; stage < blocks.size(); ++stage)
@@ -138,7 +147,7 @@ void add_torchvision(std::vector<NamedImporter>& importers, std::index_sequence<
                         Importer{.map = torchvision_resnet_names(resnet_variants()[kVariants]),
                                  .describe = describe_resnet<kVariants>,
                                  .preprocess = resnet_preprocess,
-                                 .untold = "preprocessing and the names of the classes"}}),
+                                 .untold = "mean, std and size of the images"}}),
    ...);
 }
 
@@ -150,7 +159,7 @@ std::vector<NamedImporter> resnet_importers() {
   importers.push_back({"keras_resnet50", Importer{.map = keras_resnet50_names(),
                                                   .describe = describe_keras_resnet50,
                                                   .preprocess = keras_resnet50_preprocess,
-                                                  .untold = "the names of the classes"}});
+                                                  .untold = "mean, std and size of the images"}});
   return importers;
 }
 

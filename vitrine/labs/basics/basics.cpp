@@ -6,7 +6,7 @@
 #include "vitrine/labs/basics/numbers.h"
 #include "vitrine/labs/lab.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::basics {
 namespace {
 
 /// "0.5 / 0.3 / 0.2".
@@ -341,7 +341,7 @@ void teach_steps(Lesson& lesson) {
 
 }  // namespace
 
-void teach_basics(Lesson& lesson, const LabOptions& options) {
+void teach(Lesson& lesson, const LabOptions& options) {
   lesson.say("intro");
   lesson.formula("Attention(Q, K, V) = softmax(Q Kᵀ / √d) V");
   teach_steps(lesson);
@@ -351,4 +351,4 @@ void teach_basics(Lesson& lesson, const LabOptions& options) {
   lesson.say("summary.text");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::basics

@@ -11,7 +11,7 @@
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/ops/attention.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::basics {
 namespace {
 
 using plot::Matrix;
@@ -187,4 +187,4 @@ LongerSequence attend_longer_sequence(uint64_t seed) {
   return s;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::basics

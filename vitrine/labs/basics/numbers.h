@@ -6,7 +6,7 @@
 
 #include "vitrine/plot/colors.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::basics {
 
 /// Scaled dot-product attention of three tokens of width 4, step by step.
 struct AttentionSteps {
@@ -69,4 +69,4 @@ struct LongerSequence {
 /// 16 tokens of four topics, with directions and noise as the seed gives them.
 LongerSequence attend_longer_sequence(uint64_t seed);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::basics

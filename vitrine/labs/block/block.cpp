@@ -3,9 +3,10 @@
 
 #include "vitrine/labs/block/figures.h"
 #include "vitrine/labs/block/numbers.h"
+#include "vitrine/labs/block/residuals_norms.h"
 #include "vitrine/labs/lab.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::block {
 namespace {
 
 // Errors that differ by less than this factor count as alike.
@@ -93,7 +94,7 @@ void teach_block_heads(Lesson& lesson, const BlockTrace& trace,
   lesson.table("heads.table", std::move(rows), fmt::arg("layers", trained.layers),
                fmt::arg("middle", trained.middle_layer));
   lesson.say("heads.seen");
-  lesson.figure("04_attention_patterns", block_heads_figure(lesson, trace, words, trained),
+  lesson.figure("04_attention_patterns", heads_figure(lesson, trace, words, trained),
                 lesson.word("heads.caption"));
 }
 
@@ -220,7 +221,7 @@ void show_norms(Lesson& lesson, const LabOptions& options) {
 
 }  // namespace
 
-void teach_block(Lesson& lesson, const LabOptions& options) {
+void teach(Lesson& lesson, const LabOptions& options) {
   lesson.say("intro");
   const auto trace = trace_block(kWords, options.seed);
   show_steps(lesson, trace);
@@ -236,4 +237,4 @@ void teach_block(Lesson& lesson, const LabOptions& options) {
   lesson.say("summary.text");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::block

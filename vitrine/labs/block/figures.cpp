@@ -1,6 +1,6 @@
 #include "vitrine/labs/block/figures.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::block {
 namespace {
 
 using plot::Chart;
@@ -155,8 +155,8 @@ Figure dataflow_figure(const Lesson& lesson, const BlockTrace& trace) {
   return {.title = lesson.word("steps.figure"), .columns = 1, .panels = {boxes, lines}};
 }
 
-Figure block_heads_figure(const Lesson& lesson, const BlockTrace& trace,
-                          const std::vector<std::string>& words, const NormTrainings& trained) {
+Figure heads_figure(const Lesson& lesson, const BlockTrace& trace,
+                    const std::vector<std::string>& words, const NormTrainings& trained) {
   const auto heads = trace.heads.size();
   Figure figure{.title = lesson.word("heads.figure"), .columns = static_cast<int64_t>(heads)};
   for (size_t head = 1; head <= heads; ++head)
@@ -241,4 +241,4 @@ Figure activations_figure(const Lesson& lesson, const std::vector<ActivationCurv
                      activation_bars(lesson, trained, "dead", &ActivationTraining::dead, 100)}};
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::block

@@ -4,18 +4,18 @@
 #include <vector>
 
 #include "vitrine/labs/block/numbers.h"
+#include "vitrine/labs/block/residuals_norms.h"
 #include "vitrine/labs/lesson.h"
 #include "vitrine/plot/figure.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::block {
 
 /// The values after each of the seven steps, and their mean and variance.
 plot::Figure dataflow_figure(const Lesson& lesson, const BlockTrace& trace);
 
 /// Attention weights of the untrained block on words, and of trained blocks on waves.
-plot::Figure block_heads_figure(const Lesson& lesson, const BlockTrace& trace,
-                                const std::vector<std::string>& words,
-                                const NormTrainings& trained);
+plot::Figure heads_figure(const Lesson& lesson, const BlockTrace& trace,
+                          const std::vector<std::string>& words, const NormTrainings& trained);
 
 /// Gradients by block and by depth, with and without residuals, and how alike tokens become.
 plot::Figure residual_figure(const Lesson& lesson, const std::vector<GradientSeries>& gradients);
@@ -30,4 +30,4 @@ plot::Figure norm_places_figure(const Lesson& lesson, const NormTrainings& train
 plot::Figure activations_figure(const Lesson& lesson, const std::vector<ActivationCurve>& curves,
                                 const ActivationTrainings& trained);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::block

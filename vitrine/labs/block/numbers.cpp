@@ -20,7 +20,7 @@
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/trainer.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::block {
 namespace {
 
 /// The heads of a layer's attention weights (B, H, T, T), in the mean over the examples.
@@ -289,4 +289,4 @@ ActivationTrainings train_activations(const LabOptions& options, const std::stri
   return result;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::block

@@ -1,15 +1,16 @@
+#include "vitrine/labs/block/residuals_norms.h"
+
 #include <torch/torch.h>
 
 #include <cmath>
 
-#include "vitrine/labs/block/numbers.h"
 #include "vitrine/labs/plain_values.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/initialize.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/ops/layer_norm.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::block {
 namespace {
 
 constexpr int64_t kStackWidth = 64, kStackHeads = 4, kStackTokens = 16, kStackBatch = 8;
@@ -155,4 +156,4 @@ SingleTokenNorm normalize_single_token(int64_t channels, uint64_t seed) {
   return {shown(token), shown(batch_normed(token)), shown(layer_normed(token))};
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::block

@@ -12,7 +12,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/train/throughput.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::exercises {
 namespace {
 
 const std::vector<std::string> kPositionKinds = {"none", "linear", "learned", "sinusoidal",
@@ -21,15 +21,15 @@ const std::vector<int64_t> kHeadCounts = {1, 2, 4, 8};
 constexpr int64_t kTokenWidth = 32;
 
 /// Three seeds and three learning rates keep an exercise within a minute and a half.
-WaveSizes practice_sizes(const LabOptions& options) {
-  auto sizes = options.smoke ? smallest_wave_sizes() : WaveSizes();
+sequences::WaveSizes exercise_sizes(const LabOptions& options) {
+  auto sizes = options.smoke ? sequences::smallest_wave_sizes() : sequences::WaveSizes();
   if (!options.smoke) sizes.rates = {3e-3, 1e-2, 3e-2}, sizes.seeds = 3;
   return sizes;
 }
 
 /// Steps of 160 values take a while: fewer of them, with one seed.
-WaveSizes lengths_sizes(const LabOptions& options) {
-  auto sizes = options.smoke ? smallest_wave_sizes() : WaveSizes();
+sequences::WaveSizes lengths_sizes(const LabOptions& options) {
+  auto sizes = options.smoke ? sequences::smallest_wave_sizes() : sequences::WaveSizes();
   if (!options.smoke) {
     sizes.train = 1024, sizes.validation = 128, sizes.test = 512;
     sizes.epochs = 10, sizes.trial_epochs = 5;
@@ -39,27 +39,28 @@ WaveSizes lengths_sizes(const LabOptions& options) {
   return sizes;
 }
 
-std::vector<int64_t> practised_lengths(const LabOptions& options) {
+std::vector<int64_t> exercise_lengths(const LabOptions& options) {
   return options.smoke ? std::vector<int64_t>{10, 20} : std::vector<int64_t>{10, 20, 40, 80, 160};
 }
 
-double last_value_error(const WaveTask& task) {
-  const auto test = test_waves(task);
+double last_value_error(const sequences::WaveTask& task) {
+  const auto test = sequences::test_waves(task);
   return torch::mse_loss(test.inputs.select(1, -1), test.targets).item<double>();
 }
 
 /// Different steps back at which heads peak.
-int64_t distinct_lags(const std::vector<HeadReading>& heads) {
+int64_t distinct_lags(const std::vector<sequences::HeadReading>& heads) {
   std::set<int64_t> lags;
   for (const auto& head : heads) lags.insert(head.lag);
   return static_cast<int64_t>(lags.size());
 }
 
-HeadsRow heads_row(int64_t heads, const TunedRuns& tuned, const WaveTask& task) {
-  HeadsRow row{.heads = heads, .score = score_runs(tuned, task)};
+HeadsRow heads_row(int64_t heads, const sequences::TunedRuns& tuned,
+                   const sequences::WaveTask& task) {
+  HeadsRow row{.heads = heads, .score = sequences::score_runs(tuned, task)};
   std::vector<double> entropies;
   for (const auto& run : tuned.runs) {
-    const auto readings = read_heads(*run.model, task);
+    const auto readings = sequences::read_heads(*run.model, task);
     for (const auto& head : readings) entropies.push_back(head.entropy);
     row.distinct_lags += static_cast<double>(distinct_lags(readings)) / tuned.runs.size();
   }
@@ -68,7 +69,7 @@ HeadsRow heads_row(int64_t heads, const TunedRuns& tuned, const WaveTask& task) 
 }
 
 /// A training step on one batch, in milliseconds.
-double training_step_time(Model& model, const WaveTask& task) {
+double training_step_time(Model& model, const sequences::WaveTask& task) {
   constexpr double kSeconds = 0.2;
   std::vector<int64_t> indices(std::min(task.sizes.batch, task.sizes.train));
   std::iota(indices.begin(), indices.end(), 0);
@@ -83,71 +84,75 @@ double time_exponent(const std::vector<LengthPoint>& points) {
     x.push_back(std::log(point.length));
     y.push_back(std::log(point.milliseconds));
   }
-  return slope(x, y);
+  return fitted_slope(x, y);
 }
 
 }  // namespace
 
-PositionsPractice positions_practice(const LabOptions& options, const std::string& label,
-                                     const std::string& unit) {
-  const auto task = make_wave_task(practice_sizes(options), options.seed);
-  PositionsPractice practice{.sizes = task.sizes, .last_value = last_value_error(task)};
+PositionsExercise train_positions_exercise(const LabOptions& options, const std::string& label,
+                                           const std::string& unit) {
+  const auto task = sequences::make_wave_task(exercise_sizes(options), options.seed);
+  PositionsExercise exercise{.sizes = task.sizes, .last_value = last_value_error(task)};
   const auto kinds = static_cast<int64_t>(kPositionKinds.size());
-  WaveRuns runs(options, "positions", label, kinds * WaveRuns::runs_to_tune(task.sizes), unit);
+  sequences::WaveRuns runs(options, "positions", label,
+                           kinds * sequences::WaveRuns::runs_to_tune(task.sizes), unit);
   for (const auto& kind : kPositionKinds) {
     const auto settings =
         fmt::format("name: wave_transformer, length: {}, positions: {}", task.sizes.length, kind);
     const auto tuned = runs.tune(task, kind, settings);
     std::vector<double> shuffling;
-    for (const auto& run : tuned.runs) shuffling.push_back(shuffling_effect(*run.model, task));
-    practice.rows.push_back({kind, score_runs(tuned, task), mean_std(shuffling)});
+    for (const auto& run : tuned.runs)
+      shuffling.push_back(sequences::shuffling_effect(*run.model, task));
+    exercise.rows.push_back({kind, sequences::score_runs(tuned, task), mean_std(shuffling)});
   }
-  return practice;
+  return exercise;
 }
 
-HeadsPractice heads_practice(const LabOptions& options, const std::string& label,
-                             const std::string& unit) {
-  const auto task = make_wave_task(practice_sizes(options), options.seed);
-  HeadsPractice practice{.sizes = task.sizes, .width = kTokenWidth};
+HeadsExercise train_heads_exercise(const LabOptions& options, const std::string& label,
+                                   const std::string& unit) {
+  const auto task = sequences::make_wave_task(exercise_sizes(options), options.seed);
+  HeadsExercise exercise{.sizes = task.sizes, .width = kTokenWidth};
   const auto counts = static_cast<int64_t>(kHeadCounts.size());
-  WaveRuns runs(options, "heads", label, counts * WaveRuns::runs_to_tune(task.sizes), unit);
+  sequences::WaveRuns runs(options, "heads", label,
+                           counts * sequences::WaveRuns::runs_to_tune(task.sizes), unit);
   for (const auto heads : kHeadCounts) {
     const auto settings = fmt::format("name: wave_transformer, length: {}, dim: {}, heads: {}",
                                       task.sizes.length, kTokenWidth, heads);
-    practice.rows.push_back(
+    exercise.rows.push_back(
         heads_row(heads, runs.tune(task, std::to_string(heads), settings), task));
   }
-  return practice;
+  return exercise;
 }
 
-LengthsPractice lengths_practice(const LabOptions& options, const std::string& label,
-                                 const std::string& unit) {
+LengthsExercise train_lengths_exercise(const LabOptions& options, const std::string& label,
+                                       const std::string& unit) {
   const auto sizes = lengths_sizes(options);
-  const auto lengths = practised_lengths(options);
-  const auto usual = make_wave_task(sizes, options.seed);
-  LengthsPractice practice{.sizes = sizes};
+  const auto lengths = exercise_lengths(options);
+  const auto usual = sequences::make_wave_task(sizes, options.seed);
+  LengthsExercise exercise{.sizes = sizes};
   const auto per_network = static_cast<int64_t>(sizes.rates.size() + lengths.size());
-  const auto networks = static_cast<int64_t>(kWaveNetworks.size());
-  WaveRuns runs(options, "rnn", label, networks * per_network, unit);
-  for (const auto network : kWaveNetworks) {
-    const auto name = wave_network_name(network);
+  const auto networks = static_cast<int64_t>(sequences::kWaveNetworks.size());
+  sequences::WaveRuns runs(options, "rnn", label, networks * per_network, unit);
+  for (const auto network : sequences::kWaveNetworks) {
+    const auto name = sequences::network_name(network);
     LengthsRow row{.network = network,
-                   .rate = best_rate(
-                       runs.try_rates(usual, name, wave_network_settings(network, sizes.length)))};
+                   .rate = sequences::best_rate(runs.try_rates(
+                       usual, name, sequences::network_settings(network, sizes.length)))};
     for (const auto length : lengths) {
       auto sizes_here = sizes;
       sizes_here.length = length;
-      const auto task = make_wave_task(sizes_here, options.seed);
-      const auto run = runs.train(task, fmt::format("{}-{}", name, length),
-                                  wave_network_settings(network, length), row.rate, sizes.epochs,
-                                  /*seed=*/0);
+      const auto task = sequences::make_wave_task(sizes_here, options.seed);
+      const auto run =
+          runs.train(task, fmt::format("{}-{}", name, length),
+                     sequences::network_settings(network, length), row.rate, sizes.epochs,
+                     /*seed=*/0);
       row.points.push_back(
           {length, run.result.outcome.test_value(), training_step_time(*run.model, task)});
     }
     row.exponent = time_exponent(row.points);
-    practice.rows.push_back(std::move(row));
+    exercise.rows.push_back(std::move(row));
   }
-  return practice;
+  return exercise;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::exercises

@@ -2,7 +2,7 @@
 
 #include "vitrine/core/mean_std.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::positions {
 namespace {
 
 using plot::Chart;
@@ -225,4 +225,4 @@ Figure longer_waves_figure(const Lesson& lesson, const TrainedPositions& trained
   return {.title = lesson.word("longer.figure"), .panels = {chart}};
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::positions

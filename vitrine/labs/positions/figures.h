@@ -7,7 +7,7 @@
 #include "vitrine/labs/positions/numbers.h"
 #include "vitrine/plot/figure.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::positions {
 
 /// The table of sinusoidal positions and some of its waves.
 plot::Figure sinusoidal_figure(const Lesson& lesson, const Encoding& sinusoidal);
@@ -29,4 +29,4 @@ plot::Figure position_effect_figure(const Lesson& lesson, const std::vector<Orde
 /// The trained networks' errors on longer waves.
 plot::Figure longer_waves_figure(const Lesson& lesson, const TrainedPositions& trained);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::positions

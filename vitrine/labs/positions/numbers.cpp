@@ -18,7 +18,7 @@
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/trainer.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::positions {
 namespace {
 
 constexpr int64_t kOrderWidth = 32, kOrderHeads = 4;
@@ -338,4 +338,4 @@ TrainedPositions train_positions(const LabOptions& options, const std::string& l
   return result;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::positions

@@ -8,7 +8,7 @@
 #include "vitrine/labs/lab.h"
 #include "vitrine/plot/colors.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::positions {
 
 /// Positions that the tables of lab 3 know; the first `kTrainedPositions` play the part of those
 /// that a network saw in training.
@@ -115,4 +115,4 @@ struct TrainedPositions {
 TrainedPositions train_positions(const LabOptions& options, const std::string& label,
                                  const std::string& unit);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::positions

@@ -8,7 +8,7 @@
 #include "vitrine/labs/positions/figures.h"
 #include "vitrine/labs/positions/numbers.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::positions {
 namespace {
 
 std::string position_kind_word(const Lesson& lesson, const std::string& kind) {
@@ -248,7 +248,7 @@ void show_extrapolation(Lesson& lesson) {
 
 }  // namespace
 
-void teach_positions(Lesson& lesson, const LabOptions& options) {
+void teach(Lesson& lesson, const LabOptions& options) {
   lesson.say("intro");
   const auto words = static_cast<int64_t>(order_words(lesson).size());
   const auto effects = order_effects(words, options.seed);
@@ -268,4 +268,4 @@ void teach_positions(Lesson& lesson, const LabOptions& options) {
   lesson.say("summary.text");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::positions

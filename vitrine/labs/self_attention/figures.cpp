@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 namespace {
 
 constexpr size_t kAnnotatedTokens = 8;  // numbers are written into maps up to this size
@@ -191,4 +191,4 @@ plot::Figure cost_figure(const Lesson& lesson, const CostCurves& costs, const Re
                      reach_chart(lesson, reach)}};
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

@@ -6,7 +6,7 @@
 #include "vitrine/labs/self_attention/numbers.h"
 #include "vitrine/labs/self_attention/sentence_model.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 
 /// The tokens as a learner reads them: the start by its name in the lesson's language.
 std::vector<std::string> token_labels(const Lesson& lesson, const SentenceAttention& sentence);
@@ -34,4 +34,4 @@ plot::Figure multi_head_figure(const Lesson& lesson, const SentenceModel& model,
 /// Chain, time, memory and reach of both layers.
 plot::Figure cost_figure(const Lesson& lesson, const CostCurves& costs, const ReachCurves& reach);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

@@ -15,7 +15,7 @@
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/throughput.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 namespace {
 
 /// (rows, columns); what is hidden, -infinity, becomes NaN.
@@ -129,7 +129,7 @@ double factor_per_step(const std::vector<double>& distance, const std::vector<do
     steps.push_back(distance[i]);
     logarithms.push_back(std::log(gradient[i]));
   }
-  return std::exp(slope(steps, logarithms));
+  return std::exp(fitted_slope(steps, logarithms));
 }
 
 }  // namespace
@@ -240,7 +240,7 @@ double cost_exponent(const CostCurves& curves, const std::vector<LayerCost>& lay
     x.push_back(std::log(curves.lengths[i]));
     y.push_back(std::log(layer[i].*figure));
   }
-  return slope(x, y);
+  return fitted_slope(x, y);
 }
 
 ReachCurves measure_reach(int64_t length, int64_t layers, uint64_t seed) {
@@ -260,4 +260,4 @@ ReachCurves measure_reach(int64_t length, int64_t layers, uint64_t seed) {
   return curves;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

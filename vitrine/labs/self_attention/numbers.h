@@ -7,7 +7,7 @@
 #include "vitrine/labs/self_attention/sentence_model.h"
 #include "vitrine/plot/colors.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 
 /// A tensor inside the attention layer: `key` names it in the lab's texts.
 struct TensorShape {
@@ -87,4 +87,4 @@ struct ReachCurves {
 /// Over sequences of this length, in the mean over so many layers of each kind.
 ReachCurves measure_reach(int64_t length, int64_t layers, uint64_t seed);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

@@ -4,7 +4,7 @@
 #include "vitrine/labs/self_attention/figures.h"
 #include "vitrine/labs/self_attention/numbers.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 namespace {
 
 std::string fixed(double value, int decimals) { return fmt::format("{:.{}f}", value, decimals); }
@@ -217,7 +217,7 @@ void teach_cost(Lesson& lesson, const LabOptions& options) {
 
 }  // namespace
 
-void teach_self_attention(Lesson& lesson, const LabOptions& options) {
+void teach(Lesson& lesson, const LabOptions& options) {
   lesson.say("intro");
   const auto model = teach_model(lesson, options);
   const auto sentence = model.read(kCatSentence);
@@ -228,4 +228,4 @@ void teach_self_attention(Lesson& lesson, const LabOptions& options) {
   lesson.say("summary.text");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

@@ -15,7 +15,7 @@
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/objective.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 namespace {
 
 constexpr auto kPerplexity = "perplexity";
@@ -101,8 +101,8 @@ SentenceModel::SentenceModel(const LabOptions& options) {
                .vocabulary = sentence_vocabulary().size(),
                .parameters = parameter_count(*trained_),
                .seconds = run.outcome.seconds,
-               .untrained_perplexity = value_of(before.metrics, kPerplexity),
-               .perplexity = value_of(run.outcome.test, kPerplexity)};
+               .untrained_perplexity = metric_value(before.metrics, kPerplexity),
+               .perplexity = metric_value(run.outcome.test, kPerplexity)};
 }
 
 SentenceAttention SentenceModel::read(const std::string& sentence) const {
@@ -113,4 +113,4 @@ SentenceAttention SentenceModel::read_untrained(const std::string& sentence) con
   return read_with(*untrained_, sentence);
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

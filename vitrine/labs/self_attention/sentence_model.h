@@ -11,7 +11,7 @@ namespace vitrine {
 class WordTransformer;
 }  // namespace vitrine
 
-namespace vitrine::labs {
+namespace vitrine::labs::self_attention {
 
 /// The sentence of lab 2, and of the exercise if the learner gives none.
 inline constexpr const char* kCatSentence = "The cat sat on the mat";
@@ -61,4 +61,4 @@ class SentenceModel {
   std::vector<std::string> held_out_;
 };
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::self_attention

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace vitrine::labs {
+namespace vitrine::labs::sequences {
 namespace {
 
 using plot::Chart;
@@ -53,10 +53,10 @@ Chart sample_chart(const Lesson& lesson, const SequenceNumbers& numbers, size_t 
     if (network.network != WaveNetwork::Transformer && network.network != WaveNetwork::Rnn)
       continue;
     const auto& continued = network.continued[sample];
-    chart.series.push_back({.name = wave_network_word(lesson, network.network),
+    chart.series.push_back({.name = network_word(lesson, network.network),
                             .x = counted_from(seen, continued.size()),
                             .y = continued,
-                            .color = wave_network_color(network.network)});
+                            .color = network_color(network.network)});
   }
   if (sample + 1 < numbers.samples.size())  // one legend for all panels
     for (auto& series : chart.series) series.name.clear();
@@ -91,18 +91,6 @@ Chart seeds_chart(const Lesson& lesson, const SequenceNumbers& numbers) {
   return chart;
 }
 
-StepSummary summary_over_seeds(const std::vector<std::vector<double>>& seeds) {
-  StepSummary summary;
-  for (size_t step = 0; step < seeds.front().size(); ++step) {
-    std::vector<double> values;
-    for (const auto& seed : seeds) values.push_back(seed[step]);
-    const auto here = mean_std(values);
-    summary.mean.push_back(here.mean);
-    summary.deviation.push_back(here.std);
-  }
-  return summary;
-}
-
 Series importance_line(std::string name, const StepSummary& summary, int64_t color, bool right) {
   return {.name = std::move(name),
           .y = summary.mean,
@@ -132,7 +120,7 @@ plot::Axis error_axis(const Lesson& lesson) {
 std::vector<std::string> network_words(const Lesson& lesson, const SequenceNumbers& numbers) {
   std::vector<std::string> words;
   for (const auto& network : numbers.networks)
-    words.push_back(wave_network_word(lesson, network.network));
+    words.push_back(network_word(lesson, network.network));
   return words;
 }
 
@@ -170,10 +158,10 @@ Chart wave_curve_chart(const Lesson& lesson, const SequenceNumbers& numbers) {
   auto chart = performance_chart(lesson, "results.curve_panel",
                                  {.label = lesson.word("results.epoch")}, error_axis(lesson));
   for (const auto& network : numbers.networks)
-    chart.series.push_back({.name = wave_network_word(lesson, network.network),
+    chart.series.push_back({.name = network_word(lesson, network.network),
                             .x = network.score.epochs,
                             .y = network.score.curve,
-                            .color = wave_network_color(network.network)});
+                            .color = network_color(network.network)});
   return chart;
 }
 
@@ -182,9 +170,9 @@ Chart wave_rate_chart(const Lesson& lesson, const SequenceNumbers& numbers) {
       performance_chart(lesson, "results.rate_panel",
                         {.label = lesson.word("results.rate"), .log = true}, error_axis(lesson));
   for (const auto& network : numbers.networks) {
-    Series line{.name = wave_network_word(lesson, network.network),
+    Series line{.name = network_word(lesson, network.network),
                 .markers = true,
-                .color = wave_network_color(network.network)};
+                .color = network_color(network.network)};
     for (const auto& trial : network.score.trials) {
       line.x.push_back(trial.rate);
       line.y.push_back(trial.validation);
@@ -206,27 +194,11 @@ Chart wave_time_chart(const Lesson& lesson, const SequenceNumbers& numbers) {
 
 }  // namespace
 
-std::optional<ReferenceError> reference_error(WaveNetwork network) {
-  if (network == WaveNetwork::Transformer) return ReferenceError{0.0234, 0.0156};
-  if (network == WaveNetwork::Rnn) return ReferenceError{0.0289, 0.0198};
-  return std::nullopt;
+std::string network_word(const Lesson& lesson, WaveNetwork network) {
+  return lesson.word("network." + network_name(network));
 }
 
-std::string wave_network_word(const Lesson& lesson, WaveNetwork network) {
-  return lesson.word("network." + wave_network_name(network));
-}
-
-int64_t wave_network_color(WaveNetwork network) { return static_cast<int64_t>(network); }
-
-StepSummary attention_summary(const SequenceNumbers& numbers) {
-  std::vector<std::vector<double>> seeds;
-  for (const auto& heads : numbers.heads) seeds.push_back(mean_attention(heads));
-  return summary_over_seeds(seeds);
-}
-
-StepSummary occlusion_summary(const NetworkNumbers& network) {
-  return summary_over_seeds(network.occlusion);
-}
+int64_t network_color(WaveNetwork network) { return static_cast<int64_t>(network); }
 
 Figure sample_waves_figure(const Lesson& lesson, const SequenceNumbers& numbers) {
   Figure figure{.title = lesson.word("samples.figure"), .columns = 2};
@@ -288,13 +260,12 @@ Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& n
               .height = 280};
   steps.series = {
       importance_line(lesson.word("importance.attention"), attention, kAttentionColor, true),
-      importance_line(
-          lesson.word("importance.occlusion",
-                      fmt::arg("network", wave_network_word(lesson, transformer.network))),
-          occlusion, wave_network_color(transformer.network), false),
       importance_line(lesson.word("importance.occlusion",
-                                  fmt::arg("network", wave_network_word(lesson, rnn.network))),
-                      occlusion_summary(rnn), wave_network_color(rnn.network), false)};
+                                  fmt::arg("network", network_word(lesson, transformer.network))),
+                      occlusion, network_color(transformer.network), false),
+      importance_line(lesson.word("importance.occlusion",
+                                  fmt::arg("network", network_word(lesson, rnn.network))),
+                      occlusion_summary(rnn), network_color(rnn.network), false)};
   Chart pairs{.title = lesson.word("importance.pairs_panel",
                                    fmt::arg("r", correlation(attention.mean, occlusion.mean))),
               .x = {.label = lesson.word("attention.weight"), .low = 0},
@@ -304,7 +275,7 @@ Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& n
   pairs.series = {{.x = attention.mean,
                    .y = occlusion.mean,
                    .mark = Mark::Points,
-                   .color = wave_network_color(transformer.network)}};
+                   .color = network_color(transformer.network)}};
   return {.title = lesson.word("importance.figure"), .columns = 2, .panels = {steps, pairs}};
 }
 
@@ -317,4 +288,4 @@ plot::Figure performance_figure(const Lesson& lesson, const SequenceNumbers& num
                  wave_rate_chart(lesson, numbers), wave_time_chart(lesson, numbers)}};
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

@@ -1,22 +1,13 @@
 #pragma once
 
-#include <optional>
-
 #include "vitrine/labs/lesson.h"
 #include "vitrine/labs/sequences/numbers.h"
 
-namespace vitrine::labs {
-
-/// The mean squared error that the reference of lab 5 reports for a network, as "mean ± std".
-struct ReferenceError {
-  double mean = 0, std = 0;
-};
-/// Nothing for networks that the reference has not trained.
-std::optional<ReferenceError> reference_error(WaveNetwork network);
+namespace vitrine::labs::sequences {
 
 /// The network's name for learners, and its colour in all figures.
-std::string wave_network_word(const Lesson& lesson, WaveNetwork network);
-int64_t wave_network_color(WaveNetwork network);
+std::string network_word(const Lesson& lesson, WaveNetwork network);
+int64_t network_color(WaveNetwork network);
 
 /// Sample waves, how they go on, and how two networks go on.
 plot::Figure sample_waves_figure(const Lesson& lesson, const SequenceNumbers& numbers);
@@ -30,13 +21,4 @@ plot::Figure head_roles_figure(const Lesson& lesson, const SequenceNumbers& numb
 /// Attention and occlusion by steps back, and one against the other.
 plot::Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& numbers);
 
-/// What several seeds measured by steps back: mean and standard deviation.
-struct StepSummary {
-  std::vector<double> mean{}, deviation{};
-};
-/// The attention of the Transformers' last position.
-StepSummary attention_summary(const SequenceNumbers& numbers);
-/// The occlusion of one network.
-StepSummary occlusion_summary(const NetworkNumbers& network);
-
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

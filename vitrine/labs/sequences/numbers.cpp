@@ -12,7 +12,7 @@
 #include "vitrine/models/wave.h"
 #include "vitrine/nn/attention_capture.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::sequences {
 namespace {
 
 torch::Tensor predicted(Model& model, const torch::Tensor& waves) {
@@ -115,6 +115,18 @@ std::vector<SampleWave> sample_waves(const torch::Tensor& seen) {
   return samples;
 }
 
+StepSummary summary_over_seeds(const std::vector<std::vector<double>>& seeds) {
+  StepSummary summary;
+  for (size_t step = 0; step < seeds.front().size(); ++step) {
+    std::vector<double> values;
+    for (const auto& seed : seeds) values.push_back(seed[step]);
+    const auto here = mean_std(values);
+    summary.mean.push_back(here.mean);
+    summary.deviation.push_back(here.std);
+  }
+  return summary;
+}
+
 }  // namespace
 
 std::vector<HeadReading> read_heads(Model& model, const WaveTask& task) {
@@ -132,7 +144,7 @@ std::vector<plot::Matrix> attention_of_wave(Model& model, const WaveTask& task, 
   return maps;
 }
 
-std::vector<double> occlusion_by_step(Model& model, const WaveTask& task) {
+std::vector<double> wave_occlusion(Model& model, const WaveTask& task) {
   const auto inputs = test_waves(task).inputs;
   const auto prediction = predicted(model, inputs);
   const double mean = inputs.mean().item<double>();
@@ -174,15 +186,15 @@ SequenceNumbers sequence_numbers(const LabOptions& options, const std::string& l
   const auto networks = static_cast<int64_t>(kWaveNetworks.size());
   WaveRuns runs(options, "lab5", label, networks * WaveRuns::runs_to_tune(task.sizes), unit);
   for (const auto network : kWaveNetworks) {
-    const auto tuned = runs.tune(task, wave_network_name(network),
-                                 wave_network_settings(network, task.sizes.length));
+    const auto tuned =
+        runs.tune(task, network_name(network), network_settings(network, task.sizes.length));
     auto& first = *tuned.runs.front().model;
     NetworkNumbers result{.network = network,
                           .score = score_runs(tuned, task),
                           .continued = plain_rows(predicted_future(first, shown, kFutureSteps)),
                           .continued_error = continued_error(first, test)};
     for (const auto& run : tuned.runs) {
-      result.occlusion.push_back(occlusion_by_step(*run.model, task));
+      result.occlusion.push_back(wave_occlusion(*run.model, task));
       if (network == WaveNetwork::Transformer)
         numbers.heads.push_back(read_heads(*run.model, task));
     }
@@ -200,6 +212,22 @@ std::vector<double> mean_attention(const std::vector<HeadReading>& heads) {
   return mean;
 }
 
+StepSummary attention_summary(const SequenceNumbers& numbers) {
+  std::vector<std::vector<double>> seeds;
+  for (const auto& heads : numbers.heads) seeds.push_back(mean_attention(heads));
+  return summary_over_seeds(seeds);
+}
+
+StepSummary occlusion_summary(const NetworkNumbers& network) {
+  return summary_over_seeds(network.occlusion);
+}
+
+std::optional<ReferenceError> reference_error(WaveNetwork network) {
+  if (network == WaveNetwork::Transformer) return ReferenceError{0.0234, 0.0156};
+  if (network == WaveNetwork::Rnn) return ReferenceError{0.0289, 0.0198};
+  return std::nullopt;
+}
+
 double correlation(const std::vector<double>& one, const std::vector<double>& other) {
   const auto n = static_cast<double>(one.size());
   const double mean_one = std::accumulate(one.begin(), one.end(), 0.0) / n;
@@ -214,4 +242,4 @@ double correlation(const std::vector<double>& one, const std::vector<double>& ot
   return both / std::sqrt(square_one * square_other);
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

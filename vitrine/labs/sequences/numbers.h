@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "vitrine/labs/sequences/runs.h"
 #include "vitrine/plot/colors.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::sequences {
 
 /// What one head does at the last position, over all test waves. Steps back count from 0, the last
 /// value itself.
@@ -26,7 +28,7 @@ std::vector<plot::Matrix> attention_of_wave(Model& model, const WaveTask& task, 
 
 /// By steps back: how far the prediction moves, on average, when that value is replaced by the mean
 /// of all values.
-std::vector<double> occlusion_by_step(Model& model, const WaveTask& task);
+std::vector<double> wave_occlusion(Model& model, const WaveTask& task);
 
 /// How far the prediction moves, on average, when the values before the last one change places.
 double shuffling_effect(Model& model, const WaveTask& task);
@@ -82,7 +84,23 @@ SequenceNumbers sequence_numbers(const LabOptions& options, const std::string& l
 /// Mean attention weight of the last position by steps back, over the heads.
 std::vector<double> mean_attention(const std::vector<HeadReading>& heads);
 
+/// What several seeds measured by steps back: mean and standard deviation.
+struct StepSummary {
+  std::vector<double> mean{}, deviation{};
+};
+/// The attention of the Transformers' last position.
+StepSummary attention_summary(const SequenceNumbers& numbers);
+/// The occlusion of one network.
+StepSummary occlusion_summary(const NetworkNumbers& network);
+
+/// The mean squared error that the reference of lab 5 reports for a network, as "mean ± std".
+struct ReferenceError {
+  double mean = 0, std = 0;
+};
+/// Nothing for networks that the reference has not trained.
+std::optional<ReferenceError> reference_error(WaveNetwork network);
+
 /// The correlation of two measures, -1 .. 1 (Pearson).
 double correlation(const std::vector<double>& one, const std::vector<double>& other);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

@@ -12,7 +12,7 @@
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/train/trainer.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::sequences {
 namespace {
 
 /// The squared error of every test wave: (B).
@@ -33,7 +33,7 @@ std::vector<double> mean_curve(const std::vector<WaveRun>& runs) {
 
 }  // namespace
 
-std::string wave_network_name(WaveNetwork network) {
+std::string network_name(WaveNetwork network) {
   switch (network) {
     case WaveNetwork::Transformer:
       return "transformer";
@@ -47,10 +47,10 @@ std::string wave_network_name(WaveNetwork network) {
   fail("waves: network {} has no name", static_cast<int>(network));
 }
 
-std::string wave_network_settings(WaveNetwork network, int64_t length) {
+std::string network_settings(WaveNetwork network, int64_t length) {
   if (network == WaveNetwork::Transformer)
     return fmt::format("name: wave_transformer, length: {}", length);
-  return fmt::format("name: wave_rnn, cell: {}", wave_network_name(network));
+  return fmt::format("name: wave_rnn, cell: {}", network_name(network));
 }
 
 WaveSizes smallest_wave_sizes() {
@@ -146,4 +146,4 @@ WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task) {
   return score;
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

@@ -17,16 +17,16 @@ struct Batch;
 struct Splits;
 }  // namespace vitrine
 
-namespace vitrine::labs {
+namespace vitrine::labs::sequences {
 
 /// What gives the next value of a wave. Its name is a key of the texts: "transformer".
 enum class WaveNetwork { Transformer, Rnn, Lstm, Gru };
 inline constexpr std::array kWaveNetworks = {WaveNetwork::Transformer, WaveNetwork::Rnn,
                                              WaveNetwork::Lstm, WaveNetwork::Gru};
-std::string wave_network_name(WaveNetwork network);
+std::string network_name(WaveNetwork network);
 
 /// What a recipe sets in its `model` part, as YAML: "name: wave_rnn, cell: lstm".
-std::string wave_network_settings(WaveNetwork network, int64_t length);
+std::string network_settings(WaveNetwork network, int64_t length);
 
 /// Sizes of the waves and of the training on them.
 struct WaveSizes {
@@ -113,4 +113,4 @@ struct WaveScore {
 };
 WaveScore score_runs(const TunedRuns& tuned, const WaveTask& task);
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

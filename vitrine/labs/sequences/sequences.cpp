@@ -6,7 +6,7 @@
 #include "vitrine/labs/sequences/figures.h"
 #include "vitrine/labs/sequences/numbers.h"
 
-namespace vitrine::labs {
+namespace vitrine::labs::sequences {
 namespace {
 
 void teach_wave_attention(Lesson& lesson, const SequenceNumbers& numbers) {
@@ -81,12 +81,11 @@ plot::Table importance_table(const Lesson& lesson, const StepSummary& attention,
   constexpr size_t kShownSteps = 8;
   plot::Table table{
       .title = lesson.word("importance.table"),
-      .header = {
-          lesson.word("importance.step"), lesson.word("importance.attention"),
-          lesson.word("importance.occlusion",
-                      fmt::arg("network", wave_network_word(lesson, WaveNetwork::Transformer))),
-          lesson.word("importance.occlusion",
-                      fmt::arg("network", wave_network_word(lesson, WaveNetwork::Rnn)))}};
+      .header = {lesson.word("importance.step"), lesson.word("importance.attention"),
+                 lesson.word("importance.occlusion",
+                             fmt::arg("network", network_word(lesson, WaveNetwork::Transformer))),
+                 lesson.word("importance.occlusion",
+                             fmt::arg("network", network_word(lesson, WaveNetwork::Rnn)))}};
   for (size_t i = 0; i < std::min(kShownSteps, attention.mean.size()); ++i)
     table.rows.push_back({std::to_string(i), fmt::format("{:.3f}", attention.mean[i]),
                           fmt::format("{:.3f}", transformer.mean[i]),
@@ -138,7 +137,7 @@ std::string wave_error_cell(const MeanStd& error) {
 
 Cells headed_by_networks(const Lesson& lesson, const SequenceNumbers& numbers, Cells first) {
   for (const auto& network : numbers.networks)
-    first.push_back(wave_network_word(lesson, network.network));
+    first.push_back(network_word(lesson, network.network));
   return first;
 }
 
@@ -189,9 +188,8 @@ plot::Table wave_results_table(const Lesson& lesson, const SequenceNumbers& numb
   for (const auto& network : numbers.networks) {
     const auto& score = network.score;
     const auto theirs = reference_error(network.network);
-    table.rows.push_back({wave_network_word(lesson, network.network),
-                          fmt::format("{:g}", score.rate), wave_error_cell(score.error),
-                          wave_error_cell(score.example_spread),
+    table.rows.push_back({network_word(lesson, network.network), fmt::format("{:g}", score.rate),
+                          wave_error_cell(score.error), wave_error_cell(score.example_spread),
                           theirs ? fmt::format("{:.4f} ± {:.4f}", theirs->mean, theirs->std) : "–",
                           std::to_string(score.parameters), fmt::format("{:.1f}", score.seconds)});
   }
@@ -215,8 +213,8 @@ void say_winner(Lesson& lesson, const SequenceNumbers& numbers) {
   const auto &best = ranked[0].score.error, &second = ranked[1].score.error;
   const bool clear = second.mean - best.mean > best.std + second.std;
   lesson.say(clear ? "results.clear" : "results.close",
-             fmt::arg("best", wave_network_word(lesson, ranked[0].network)),
-             fmt::arg("second", wave_network_word(lesson, ranked[1].network)),
+             fmt::arg("best", network_word(lesson, ranked[0].network)),
+             fmt::arg("second", network_word(lesson, ranked[1].network)),
              fmt::arg("ratio", second.mean / best.mean));
   lesson.say(ranked[0].network == WaveNetwork::Transformer ? "results.transformer_first"
                                                            : "results.recurrent_first");
@@ -234,8 +232,8 @@ void teach_wave_results(Lesson& lesson, const SequenceNumbers& numbers,
     if (!theirs) continue;
     const double ours = network.score.error.mean;
     lesson.say(ours < theirs->mean ? "results.below" : "results.above",
-               fmt::arg("network", wave_network_word(lesson, network.network)),
-               fmt::arg("ours", ours), fmt::arg("source", theirs->mean),
+               fmt::arg("network", network_word(lesson, network.network)), fmt::arg("ours", ours),
+               fmt::arg("source", theirs->mean),
                fmt::arg("ratio", std::max(ours, theirs->mean) / std::min(ours, theirs->mean)));
   }
   say_source_order(lesson, numbers);
@@ -273,7 +271,7 @@ void teach_wave_samples(Lesson& lesson, const SequenceNumbers& numbers) {
 
 }  // namespace
 
-void teach_sequences(Lesson& lesson, const LabOptions& options) {
+void teach(Lesson& lesson, const LabOptions& options) {
   lesson.say("intro");
   const auto problem = wave_problem(options);
   teach_wave_task(lesson, problem);
@@ -293,4 +291,4 @@ void teach_sequences(Lesson& lesson, const LabOptions& options) {
   lesson.say("summary.text");
 }
 
-}  // namespace vitrine::labs
+}  // namespace vitrine::labs::sequences

@@ -84,4 +84,14 @@ Accuracies accuracy_by_digit(const AdditionAnswers& answers) {
   return {right[0] / kAll, right[1] / kAll, right[2] / kAll};
 }
 
+std::array<MeanStd, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
+                                     Accuracies (*accuracy)(const AdditionAnswers&)) {
+  std::array<std::vector<double>, 3> wrong;
+  for (const auto& run : runs) {
+    const auto right = accuracy(run);
+    for (size_t i = 0; i < wrong.size(); ++i) wrong[i].push_back(100 * (1 - right[i]));
+  }
+  return {mean_std(wrong[0]), mean_std(wrong[1]), mean_std(wrong[2])};
+}
+
 }  // namespace vitrine::addition

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/core/mean_std.h"
 #include "vitrine/core/task.h"
 
 namespace vitrine::addition {
@@ -49,5 +50,10 @@ using Accuracies = std::array<double, 3>;
 Accuracies accuracy_by_carries(const AdditionAnswers& answers);
 /// Of the hundreds, tens and units.
 Accuracies accuracy_by_digit(const AdditionAnswers& answers);
+
+/// What `accuracy` leaves to 1, in %: mean and standard deviation over the runs of each of the
+/// three.
+std::array<MeanStd, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
+                                     Accuracies (*accuracy)(const AdditionAnswers&));
 
 }  // namespace vitrine::addition

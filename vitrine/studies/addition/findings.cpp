@@ -121,4 +121,11 @@ const PointResult* smallest_point(const SweepResult& sweep, double accuracy) {
   return smallest;
 }
 
+bool any_wrong(const AnswersOfBoth& answers) {
+  for (const auto network : kArchitectures)
+    for (const auto& run : answers.of(network))
+      if (right_answers(run) < kAdditionPairs) return true;
+  return false;
+}
+
 }  // namespace vitrine::addition

@@ -53,4 +53,10 @@ int64_t runs_with(const PointResult& point, double accuracy);
 /// none.
 const PointResult* smallest_point(const SweepResult& sweep, double accuracy);
 
+/// Answers of both networks, one set per seed; one of the two may have none.
+using AnswersOfBoth = PerArchitecture<std::vector<AdditionAnswers>>;
+
+/// Whether any answer of either network is wrong.
+bool any_wrong(const AnswersOfBoth& answers);
+
 }  // namespace vitrine::addition

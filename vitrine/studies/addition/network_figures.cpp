@@ -1,9 +1,10 @@
+#include "vitrine/studies/addition/network_figures.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "vitrine/core/error.h"
-#include "vitrine/studies/addition/figures.h"
 
 namespace vitrine::addition {
 namespace {
@@ -115,18 +116,6 @@ Figure attention_grid(const std::vector<AttentionMap>& maps, int64_t heads, plot
 }
 
 }  // namespace
-
-bool any_wrong(const AnswersOfBoth& answers) { return largest_error(answers) > 0; }
-
-std::array<MeanStd, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
-                                     Accuracies (*accuracy)(const AdditionAnswers&)) {
-  std::array<std::vector<double>, 3> wrong;
-  for (const auto& run : runs) {
-    const auto right = accuracy(run);
-    for (size_t i = 0; i < wrong.size(); ++i) wrong[i].push_back(100 * (1 - right[i]));
-  }
-  return {mean_std(wrong[0]), mean_std(wrong[1]), mean_std(wrong[2])};
-}
 
 Figure error_map_figure(const AdditionAnswers& answers, Architecture network,
                         const Translations& t) {

@@ -1,3 +1,5 @@
+#include "vitrine/studies/addition/networks.h"
+
 #include <fmt/format.h>
 #include <torch/torch.h>
 
@@ -9,7 +11,6 @@
 #include "vitrine/data/image_batches.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/nn/attention_capture.h"
-#include "vitrine/studies/addition/study.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/throughput.h"
 #include "vitrine/weights/checkpoint.h"

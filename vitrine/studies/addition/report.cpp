@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "vitrine/studies/addition/findings.h"
+#include "vitrine/studies/addition/report_networks.h"
+#include "vitrine/studies/addition/sweep_figures.h"
+
 namespace vitrine::addition {
 namespace {
 
@@ -260,11 +264,11 @@ void write_addition_report(const AdditionStudy& study, const fs::path& folder,
     write_sweeps(r, study.first_sweep, 1);
     write_sweeps(r, study.second_sweep, 2);
     write_rates(r, study.rates);
-    write_tuned(r, study.tuned);
-    write_low_rate(r, study.low_rate);
+    write_tuned_networks(r, study.tuned);
+    write_low_rate_networks(r, study.low_rate);
     write_held_out(r, study.held_out);
     write_small(r, study.small);
-    write_attention(r, study.attention);
+    write_network_attention(r, study.attention);
     r.save();
     auto tables = fmt::format("## {}\n", r.text("title")) + r.tables();
     if (!missing.empty()) tables += "\n" + r.text("missing_tables", "parts"_a = missing) + "\n";

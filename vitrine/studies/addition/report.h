@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "vitrine/studies/addition/figures.h"
+#include "vitrine/studies/addition/study.h"
 
 namespace vitrine::addition {
 
@@ -40,11 +40,6 @@ void write_sweeps(AdditionReport& r, const Sweeps& sweeps, int round);
 void write_rates(AdditionReport& r, const Sweeps& rates);
 void write_held_out(AdditionReport& r, const Sweeps& held_out);
 void write_small(AdditionReport& r, const Sweeps& small);
-
-/// The parts about trained networks.
-void write_tuned(AdditionReport& r, const Networks& networks);
-void write_low_rate(AdditionReport& r, const Networks& networks);
-void write_attention(AdditionReport& r, const AttentionStudy& attention);
 
 /// Whether the run's metrics.jsonl is there.
 inline bool has_metrics(const TrainedNetwork& run) {

@@ -1,9 +1,11 @@
+#include "vitrine/studies/addition/report_networks.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
-#include "vitrine/studies/addition/report.h"
+#include "vitrine/studies/addition/network_figures.h"
 
 namespace vitrine::addition {
 namespace {
@@ -295,7 +297,7 @@ std::string strongest_weight(const AdditionReport& r, const std::string& key,
 
 }  // namespace
 
-void write_tuned(AdditionReport& r, const Networks& networks) {
+void write_tuned_networks(AdditionReport& r, const Networks& networks) {
   if (!any_run(networks)) return;
   r.section(r.text("tuned.heading"));
   r.question("tuned.question");
@@ -313,7 +315,7 @@ void write_tuned(AdditionReport& r, const Networks& networks) {
   write_errors(r, networks, "", "tuned.networks");
 }
 
-void write_low_rate(AdditionReport& r, const Networks& networks) {
+void write_low_rate_networks(AdditionReport& r, const Networks& networks) {
   if (!any_run(networks)) return;
   r.section(r.text("low_rate.heading"));
   r.question("low_rate.question");
@@ -326,7 +328,7 @@ void write_low_rate(AdditionReport& r, const Networks& networks) {
   r.say("errors.top.reference");
 }
 
-void write_attention(AdditionReport& r, const AttentionStudy& study) {
+void write_network_attention(AdditionReport& r, const AttentionStudy& study) {
   const auto &pair = study.pair, &difference = study.carry_difference;
   if (pair.empty() && difference.empty()) return;
   r.section(r.text("attention.heading"));

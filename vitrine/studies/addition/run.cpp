@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "vitrine/studies/addition/study.h"
+#include "vitrine/studies/addition/networks.h"
 
 namespace vitrine::addition {
 namespace {
@@ -35,12 +35,6 @@ void note_part(AdditionStudy& study, const std::string& part, Architecture archi
 }
 
 }  // namespace
-
-const std::vector<std::string>& addition_parts() {
-  static const std::vector<std::string> parts = {"final",    "low-rate", "rates", "held-out",
-                                                 "smallest", "second",   "first"};
-  return parts;
-}
 
 AdditionStudy run_addition_study(const StudyOptions& options) {
   check_parts(options, "addition", addition_parts());

@@ -25,6 +25,9 @@ inline std::string name_of(Architecture a) {
   return a == Architecture::Cnn ? "cnn" : "transformer";
 }
 
+/// The same colours in every figure: indices of `plot::series_color`.
+constexpr int64_t color_of(Architecture a) { return a == Architecture::Cnn ? 0 : 1; }
+
 /// One thing for each kind of network.
 template <typename T>
 struct PerArchitecture {
@@ -82,17 +85,15 @@ struct AdditionStudy {
 };
 
 /// The parts of the study, in the order in which they run: quick ones first.
-const std::vector<std::string>& addition_parts();
+inline const std::vector<std::string>& addition_parts() {
+  static const std::vector<std::string> parts = {"final",    "low-rate", "rates", "held-out",
+                                                 "smallest", "second",   "first"};
+  return parts;
+}
 
 /// Runs the parts (the sweeps ARCHITECTURE-PART.yaml) and takes the others as far as they are
 /// complete. Stops after Ctrl-C: see `interrupted`.
 AdditionStudy run_addition_study(const StudyOptions& options);
-
-/// The best checkpoint of a run that did not fail, asked for all 10,000 sums.
-TrainedNetwork load_network(const PointResult& point, const SweepRun& run);
-
-/// What the heads of a run's Transformer look at.
-AttentionStudy study_attention(const fs::path& run);
 
 /// Writes what the study found into `folder`: a page that needs nothing but itself for each
 /// language, with its figures as PNG and SVG; the tables in English as results.md. Parts that have

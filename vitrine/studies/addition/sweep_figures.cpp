@@ -1,9 +1,10 @@
+#include "vitrine/studies/addition/sweep_figures.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "vitrine/core/error.h"
-#include "vitrine/studies/addition/figures.h"
 
 namespace vitrine::addition {
 namespace {

@@ -1,3 +1,5 @@
+#include "vitrine/studies/sparse/cost.h"
+
 #include <torch/torch.h>
 
 #include <chrono>
@@ -8,7 +10,6 @@
 #include "vitrine/core/peak_memory.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/ops/sparse_attention.h"
-#include "vitrine/studies/sparse/measure.h"
 
 namespace vitrine::sparse {
 namespace {

@@ -1,11 +1,12 @@
+#include "vitrine/studies/sparse/curves.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "vitrine/core/settings.h"
 #include "vitrine/inspect/pattern_figure.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/networks.h"
 #include "vitrine/studies/sweep_plan.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
@@ -19,22 +20,11 @@ void add(Curve& curve, double seconds, double bits) {
   curve.bits.push_back(bits);
 }
 
-/// The fields that `ModelChoice` has for a sparse transformer.
-struct NamedConfig {
-  std::string name{};
-  SparseTransformerConfig config{};
-
-  void visit(Fields& f) {
-    f("name", name, "");
-    config.visit(f);
-  }
-};
-
 /// The fraction of pairs that the network's heads attend to, on average.
 double pair_fraction(const SparseTransformerConfig& config) {
   double sum = 0;
   for (int64_t layer = 0; layer < config.layers; ++layer)
-    for (const auto& group : attention_of(config, layer).groups())
+    for (const auto& group : sparse_transformer_attention(config, layer).groups())
       sum += static_cast<double>(group.count) * pattern_density(group.pattern, config.length());
   return sum / static_cast<double>(config.layers * config.heads);
 }
@@ -42,7 +32,7 @@ double pair_fraction(const SparseTransformerConfig& config) {
 TrainedRun trained_run(const std::string& name, const SweepRun& result) {
   if (result.failed()) return {.name = name, .result = result};
   const auto folder = RunFolder::open(result.folder);
-  const auto recipe = read_recipe(folder.recipe().string(), {});
+  const auto recipe = read_stored_recipe(folder);
   return {.name = name,
           .result = result,
           .curves = curves_of(read_metrics(folder.metrics()), result.outcome->selection_metric),
@@ -50,12 +40,6 @@ TrainedRun trained_run(const std::string& name, const SweepRun& result) {
 }
 
 }  // namespace
-
-SparseTransformerConfig sparse_config(const ModelChoice& choice) {
-  NamedConfig named;
-  Settings::from_text(to_yaml(choice), "study sparse: " + choice.name()).read_into(named);
-  return named.config;
-}
 
 RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
   RunCurves curves;
@@ -88,7 +72,7 @@ Curve binned(const Curve& curve, int64_t bins) {
   return result;
 }
 
-TrainedPart trained_part(const SweepConfig& config, const SweepResult& result) {
+TrainedPart collect_curves(const SweepConfig& config, const SweepResult& result) {
   TrainedPart part{
       .key = varied_keys(config).at(0), .budget = config.budget, .threads = config.threads};
   for (const auto& point : result.points)

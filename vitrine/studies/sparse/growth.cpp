@@ -1,9 +1,11 @@
+#include "vitrine/studies/sparse/growth.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/line_fit.h"
 #include "vitrine/core/task.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -39,12 +41,9 @@ PowerLaw fit_power_law(const std::vector<double>& x, const std::vector<double>& 
   std::vector<double> log_x, log_y;
   for (const double value : x) log_x.push_back(std::log(value));
   for (const double value : y) log_y.push_back(std::log(value));
-  const double exponent = slope(log_x, log_y);
+  const double exponent = fitted_slope(log_x, log_y);
   return {std::exp(mean_std(log_y).mean - exponent * mean_std(log_x).mean), exponent};
 }
-
-double total_ms(const AttentionCost& cost) { return cost.total_ms; }
-double attention_bytes(const AttentionCost& cost) { return static_cast<double>(cost.bytes); }
 
 std::optional<PowerLaw> growth_of(const std::vector<AttentionCost>& costs,
                                   double (*figure)(const AttentionCost&)) {
@@ -58,7 +57,7 @@ std::optional<PowerLaw> growth_of(const std::vector<AttentionCost>& costs,
   return fit_power_law(x, y);
 }
 
-double fixed_bytes(const NetworkSize& size) {
+double training_state_bytes(const NetworkSize& size) {
   constexpr double kCopies = 4;
   return kFloat * kCopies * static_cast<double>(size.parameters);
 }
@@ -72,7 +71,7 @@ double token_bytes(const NetworkSize& size) {
 
 double bytes_without_recompute(const NetworkSize& size, int64_t tokens) {
   const double inside = kFloat * static_cast<double>(size.layers) * inside_of_block(size);
-  return fixed_bytes(size) + static_cast<double>(tokens) * (token_bytes(size) + inside);
+  return training_state_bytes(size) + static_cast<double>(tokens) * (token_bytes(size) + inside);
 }
 
 Growth growth(const StepPart& step, const CostPart& cost, const std::vector<int64_t>& lengths) {
@@ -80,7 +79,7 @@ Growth growth(const StepPart& step, const CostPart& cost, const std::vector<int6
   if (!sparse.known() || !dense.known() || step.sparse.peak_bytes == 0) return {};
   const auto& size = step.size;
   const auto calculated = [&](double n, const AttentionLaws& laws) {
-    return fixed_bytes(size) + n * token_bytes(size) + laws.bytes->at(n);
+    return training_state_bytes(size) + n * token_bytes(size) + laws.bytes->at(n);
   };
   // What the formulas leave open is taken from the measured step.
   const auto n0 = static_cast<double>(step.tokens);

@@ -1,3 +1,5 @@
+#include "vitrine/studies/sparse/networks.h"
+
 #include <fmt/ranges.h>
 #include <torch/torch.h>
 
@@ -7,6 +9,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/core/settings.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/data/process.h"
 #include "vitrine/infer/generator.h"
@@ -14,13 +17,24 @@
 #include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
 #include "vitrine/nn/parameter_count.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/growth.h"
 #include "vitrine/studies/sweep_worker.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
 
 namespace vitrine::sparse {
 namespace {
+
+/// The fields that `ModelChoice` has for a sparse transformer.
+struct NamedConfig {
+  std::string name{};
+  SparseTransformerConfig config{};
+
+  void visit(Fields& f) {
+    f("name", name, "");
+    config.visit(f);
+  }
+};
 
 /// Asks `vitrine bench train`, so that the peaks of different ways do not mix.
 StepCost bench_step(const StepPart& part, const std::vector<std::string>& overrides,
@@ -81,7 +95,7 @@ SamplingSpeed sampling_speed(const std::shared_ptr<Model>& model, const std::str
 
 /// The first images of the run's test set: (N, T) bytes.
 torch::Tensor test_bytes(const fs::path& run, int64_t count) {
-  const auto recipe = read_recipe(RunFolder::open(run).recipe().string(), {});
+  const auto recipe = read_stored_recipe(RunFolder::open(run));
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   std::vector<int64_t> first(std::min(count, data.test->size()));
   std::iota(first.begin(), first.end(), 0);
@@ -89,6 +103,12 @@ torch::Tensor test_bytes(const fs::path& run, int64_t count) {
 }
 
 }  // namespace
+
+SparseTransformerConfig sparse_config(const ModelChoice& choice) {
+  NamedConfig named;
+  Settings::from_text(to_yaml(choice), "study sparse: " + choice.name()).read_into(named);
+  return named.config;
+}
 
 StepPart measure_step(const std::string& model, const std::vector<std::string>& overrides) {
   constexpr double kMaxBytes = 12e9;

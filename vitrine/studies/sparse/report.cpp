@@ -6,7 +6,9 @@
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/inspect/pattern_figure.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/sparse/growth.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -81,6 +83,7 @@ void write_patterns(StudyReport& r) {
     std::get<plot::ImagePanel>(figure.panels[0]).title = r.text("patterns.matrix");
     std::get<plot::ImagePanel>(figure.panels[1]).title =
         r.text("patterns.view", "stride"_a = kStride);
+    for (auto& swatch : figure.legend) swatch.name = r.text("patterns.legend." + swatch.name);
     r.figure("pattern-" + name, figure, r.text("patterns.caption", "pattern"_a = name));
   }
 }

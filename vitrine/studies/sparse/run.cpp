@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "vitrine/core/error.h"
-#include "vitrine/core/interrupt.h"
 #include "vitrine/core/random.h"
-#include "vitrine/studies/sparse/measure.h"
+#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/curves.h"
+#include "vitrine/studies/sparse/networks.h"
 #include "vitrine/studies/sparse/stored.h"
 #include "vitrine/train/run_folder.h"
 
@@ -48,27 +47,12 @@ SweepConfig smoke_sweep(SweepConfig config, const fs::path& bytes) {
   return config;
 }
 
-/// What is stored in the part's file; measured first if it is asked for, missing or older than the
-/// `source` that it is made of.
-template <typename Part, typename Measure>
-std::optional<Part> measured_part(const StudyOptions& o, const std::string& name,
-                                  const Measure& measure, const fs::path& source = {}) {
-  const auto file = o.out / fmt::format("{}{}.json", name, o.smoke ? "-smoke" : "");
-  const bool old = !fs::exists(file) ||
-                   (!source.empty() && fs::last_write_time(file) < fs::last_write_time(source));
-  if ((o.names(name) || (o.parts.empty() && old)) && !interrupted()) {
-    fmt::print(stderr, "{}\n", name);
-    write_part(file, measure());
-  }
-  return read_part<Part>(file);
-}
-
 void train_part(const StudyOptions& o, const std::string& part, SparseStudy& study) {
   const auto file = o.sweeps / (part + ".yaml");
   auto config = part_config(o, file);
   if (o.smoke) config = smoke_sweep(std::move(config), write_smoke_bytes(o.out));
   if (const auto result = run_part(o, part, file, config))
-    study.trained[part] = trained_part(config, *result);
+    study.trained[part] = collect_curves(config, *result);
 }
 
 /// The run whose network generates images; null if there is none.
@@ -79,12 +63,6 @@ const SweepRun* best_run(const SparseStudy& study) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& sparse_parts() {
-  static const std::vector<std::string> parts = {"cost",   "step",    "sampling", "patterns",
-                                                 "orders", "strides", "best",     "images"};
-  return parts;
-}
 
 SparseStudy run_sparse_study(const StudyOptions& o) {
   check_parts(o, "sparse", sparse_parts());
@@ -110,7 +88,7 @@ SparseStudy run_sparse_study(const StudyOptions& o) {
     study.images = measured_part<ImagesPart>(
         o, "images",
         [&] { return generate_images(best->folder, o.out, o.smoke ? "images-smoke" : "images"); },
-        RunFolder::open(best->folder).best());
+        {RunFolder::open(best->folder).best()});
   return study;
 }
 

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <optional>
-
-#include "vitrine/core/error.h"
+#include "vitrine/studies/measured_part.h"
 #include "vitrine/studies/sparse/study.h"
 
 namespace vitrine::sparse {
@@ -18,22 +15,5 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SamplingSpeed, model, batch, tokens, cached, 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SamplingPart, threads, speeds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImageSet, name, files)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImagesPart, sets)
-
-template <typename Part>
-void write_part(const fs::path& file, const Part& part) {
-  write_file_atomically(file, nlohmann::json(part).dump(2) + "\n");
-}
-
-/// Nothing if the part has not been measured yet.
-template <typename Part>
-std::optional<Part> read_part(const fs::path& file) {
-  if (!fs::exists(file)) return std::nullopt;
-  try {
-    return nlohmann::json::parse(read_file(file)).get<Part>();
-  } catch (const nlohmann::json::exception& e) {
-    fail("study sparse: {} is not a part of the study ({}); remove it and measure again",
-         file.string(), e.what());
-  }
-}
 
 }  // namespace vitrine::sparse

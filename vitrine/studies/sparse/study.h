@@ -111,7 +111,11 @@ struct SparseStudy {
 };
 
 /// The parts of the study, in the order in which they run.
-const std::vector<std::string>& sparse_parts();
+inline const std::vector<std::string>& sparse_parts() {
+  static const std::vector<std::string> parts = {"cost",   "step",    "sampling", "patterns",
+                                                 "orders", "strides", "best",     "images"};
+  return parts;
+}
 
 /// Runs the parts (the sweeps PART.yaml train) and takes the others as far as they are complete.
 /// What was measured before is measured again only if it is asked for by name; training continues

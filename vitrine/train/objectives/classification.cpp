@@ -5,8 +5,8 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/confusion_matrix.h"
 #include "vitrine/train/objective.h"
-#include "vitrine/train/report.h"
 
 namespace vitrine {
 namespace {
@@ -30,7 +30,8 @@ class ClassificationReport : public Report {
 
   void save(const fs::path& folder) const override {
     write_file_atomically(folder / "classification_report.txt", text());
-    plot::Figure{.panels = {confusion_map(matrix_, "Test set")}}.save(folder / "confusion_matrix");
+    plot::Figure{.panels = {confusion_heat_map(matrix_, "Test set")}}.save(folder /
+                                                                           "confusion_matrix");
   }
 
  private:

@@ -1,4 +1,4 @@
-#include "vitrine/train/report.h"
+#include "vitrine/train/confusion_matrix.h"
 
 #include <algorithm>
 #include <limits>
@@ -122,7 +122,7 @@ std::string classification_report_json(const ConfusionMatrix& matrix) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-plot::HeatMap confusion_map(const ConfusionMatrix& matrix, const std::string& split) {
+plot::HeatMap confusion_heat_map(const ConfusionMatrix& matrix, const std::string& split) {
   constexpr int64_t kMaxAnnotated = 30;
   const auto n = matrix.size();
   plot::HeatMap map{

@@ -45,6 +45,6 @@ std::string classification_report_json(const ConfusionMatrix& matrix);
 /// The matrix in colours: of each true class (row) the fraction taken for each class, so that rare
 /// classes count as much as frequent ones; a class without examples is grey. Up to 30 classes have
 /// their counts in the cells. `split` names the examples in the title.
-plot::HeatMap confusion_map(const ConfusionMatrix& matrix, const std::string& split);
+plot::HeatMap confusion_heat_map(const ConfusionMatrix& matrix, const std::string& split);
 
 }  // namespace vitrine

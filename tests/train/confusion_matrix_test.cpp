@@ -1,4 +1,4 @@
-#include "vitrine/train/report.h"
+#include "vitrine/train/confusion_matrix.h"
 
 #include <gtest/gtest.h>
 
@@ -133,7 +133,7 @@ TEST(ClassificationReport, GivesAllDigitsAsJson) {
 TEST(ConfusionMap, ShowsFractionsOfTheTrueClassAndCounts) {
   ConfusionMatrix matrix({"many", "few", "none"});
   matrix.counts = {60, 30, 10, 1, 3, 0, 0, 0, 0};
-  const auto map = confusion_map(matrix, "Test set");
+  const auto map = confusion_heat_map(matrix, "Test set");
   EXPECT_EQ(map.title, "Test set: 60.58 % of 104 right");
   EXPECT_DOUBLE_EQ(map.values.at(0, 1), 0.3);
   EXPECT_DOUBLE_EQ(map.values.at(1, 1), 0.75);
@@ -143,7 +143,7 @@ TEST(ConfusionMap, ShowsFractionsOfTheTrueClassAndCounts) {
   EXPECT_EQ(map.high, 1);
   EXPECT_TRUE(map.annotate);
   EXPECT_TRUE(test::contains(map.color_label, "fraction of the true class"));
-  EXPECT_FALSE(confusion_map(ConfusionMatrix(std::vector<std::string>(60, "c")), "").annotate);
+  EXPECT_FALSE(confusion_heat_map(ConfusionMatrix(std::vector<std::string>(60, "c")), "").annotate);
 }
 
 namespace {

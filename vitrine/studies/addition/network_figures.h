@@ -11,26 +11,6 @@ namespace vitrine::addition {
 
 using report::Translations;
 
-/// Answers of both networks, one set per seed; one of the two may have none.
-using AnswersOfBoth = PerArchitecture<std::vector<AdditionAnswers>>;
-
-/// Whether any answer of either network is wrong.
-bool any_wrong(const AnswersOfBoth& answers);
-
-/// What `accuracy` leaves to 1, in %: mean and standard deviation over the runs of each of the
-/// three.
-std::array<MeanStd, 3> wrong_percent(const std::vector<AdditionAnswers>& runs,
-                                     Accuracies (*accuracy)(const AdditionAnswers&));
-
-/// The same colours in every figure: indices of `plot::series_color`.
-constexpr int64_t color_of(Architecture a) { return a == Architecture::Cnn ? 0 : 1; }
-
-/// Test loss (red), test accuracy (green) and training time (blue) against each setting of sweep
-/// `round`, 1 or 2: mean over the seeds, with single runs (loss) or a band of one standard
-/// deviation (the others).
-plot::Figure sweep_figure(const SweepResult& sweep, Architecture network, int round,
-                          const Translations& t);
-
 /// Training loss over epochs and over seconds, one line per run; at least one run is needed.
 plot::Figure loss_figure(const PerArchitecture<std::vector<std::vector<MetricsLine>>>& runs,
                          const Translations& t);
@@ -49,12 +29,6 @@ plot::Figure top_errors_figure(const AnswersOfBoth& answers, const Translations&
 /// The fraction of wrong answers by number of carries and of wrong digits by position, mean over
 /// runs; some answer must be wrong.
 plot::Figure error_kinds_figure(const AnswersOfBoth& answers, const Translations& t);
-
-/// Accuracy of both networks against the learning rate; shading shows who is clearly ahead.
-plot::Figure learning_rate_figure(const Sweeps& rates, const Translations& t);
-
-/// Accuracy on held-out pairs against the fraction of pairs used for training.
-plot::Figure held_out_figure(const Sweeps& held_out, const Translations& t);
 
 /// One heat map per layer and head for one pair.
 plot::Figure attention_figure(const AttentionStudy& study, const Translations& t);

@@ -1,0 +1,102 @@
+#include "vitrine/onnx/export.h"
+#include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
+#include "vitrine/core/error.h"
+#include "vitrine/formats/npz.h"
+#include "vitrine/weights/exporters.h"
+
+namespace vitrine::cli {
+namespace {
+
+struct ExportOptions {
+  std::string model, format, names = "timm", out;
+  bool attention = false;
+};
+
+/// A format that `--format` names, and who writes it.
+struct ExportFormat {
+  std::string name;
+  int (*write)(const ExportOptions& o, Streams streams);
+};
+
+WeightNames names_called(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [text, names] : weight_names()) {
+    if (text == name) return names;
+    known.push_back(text);
+  }
+  fail_usage("export: --names {} is not known{} (known: {})", name, did_you_mean(name, known),
+             fmt::join(known, ", "));
+}
+
+/// Writes a file, or a folder with its JSON files if `-o` has no ending of a file.
+int write_weights(const ExportOptions& o, Streams streams) {
+  const auto weights = export_weights(load_checkpoint(o.model), names_called(o.names));
+  const bool npz = o.format == "npz";
+  const bool folder = !o.out.ends_with("." + o.format);
+  check_usage(!folder || (!npz && !weights.files.empty()),
+              "export: -o {} does not end in .{}; a folder is for --format safetensors with the "
+              "names of timm or hf",
+              o.out, o.format);
+  if (folder) make_folder(o.out);
+  const auto path = folder ? fs::path(o.out) / "model.safetensors" : fs::path(o.out);
+  if (npz)
+    save_npz(path, weights.tensors);
+  else
+    save_safetensors(path, {.tensors = weights.tensors, .metadata = {{"format", "pt"}}});
+  streams.out << path.string() << '\n';
+  for (const auto& [name, text] : weights.files) {
+    if (!folder) continue;
+    write_file_atomically(fs::path(o.out) / name, text);
+    streams.out << (fs::path(o.out) / name).string() << '\n';
+  }
+  for (const auto& note : weights.notes) streams.err << "export: " << note << '\n';
+  if (!folder && !weights.files.empty())
+    streams.err << "export: preprocessing and the names of the classes are only written to a "
+                   "folder\n";
+  return 0;
+}
+
+const std::vector<ExportFormat>& formats() {
+  static const std::vector<ExportFormat> table = {{"safetensors", write_weights},
+                                                  {"npz", write_weights}};
+  return table;
+}
+
+int run_export(ExportOptions o, Streams streams) {
+  std::vector<std::string> known;
+  for (const auto& [name, write] : formats()) {
+    if (o.format.empty() && o.out.ends_with("." + name)) o.format = name;
+    known.push_back(name);
+  }
+  if (o.format.empty()) o.format = known[0];
+  for (const auto& [name, write] : formats())
+    if (name == o.format) return write(o, streams);
+  fail_usage("export: --format {} is not known{} (known: {})", o.format,
+             did_you_mean(o.format, known), fmt::join(known, ", "));
+}
+
+}  // namespace
+
+Command export_command() {
+  return {
+      "export", "write a model for other programs: ONNX, or weights under their names",
+      [](CLI::App& app) {
+        const auto o = std::make_shared<ExportOptions>();
+        app.add_option("model", o->model,
+                       "a run folder (its best checkpoint), a checkpoint or published weights")
+            ->required();
+        app.add_option("--format", o->format,
+                       "safetensors, npz or onnx; default: by the ending of -o, else safetensors");
+        app.add_option("--names", o->names, "whose names: timm, hf, torchvision or google (ViT)")
+            ->capture_default_str();
+        app.add_option("-o,--out", o->out,
+                       "the file; or, for timm and hf, a folder, with config.json")
+            ->required();
+        app.add_flag("--attention", o->attention,
+                     "onnx: the attention weights of every layer as further outputs");
+        return [o](Streams s) { return run_export(*o, s); };
+      }};
+}
+
+}  // namespace vitrine::cli

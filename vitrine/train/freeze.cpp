@@ -1,0 +1,85 @@
+#include "vitrine/train/freeze.h"
+
+#include <torch/torch.h>
+
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "vitrine/core/error.h"
+#include "vitrine/models/model.h"
+#include "vitrine/train/config.h"
+
+namespace vitrine {
+namespace {
+
+constexpr const char *kEmbed = "embed", *kBackbone = "backbone";
+
+/// The number of blocks that `what` names; nothing if it is no number.
+std::optional<int64_t> frozen_blocks(const std::string& what) {
+  int64_t blocks = 0;
+  const auto* end = what.data() + what.size();
+  const auto [rest, error] = std::from_chars(what.data(), end, blocks);
+  if (error != std::errc() || rest != end || blocks < 1) return std::nullopt;
+  return blocks;
+}
+
+/// The parameters through which the output depends on given features.
+std::set<const c10::TensorImpl*> head_parameters(Model& model) {
+  const bool training = model.is_training();
+  model.eval();
+  torch::Tensor features;
+  {
+    const torch::NoGradGuard no_grad;
+    features = model.features(model.example_input(1));
+  }
+  model.logits(features).sum().backward();
+  std::set<const c10::TensorImpl*> head;
+  for (auto& parameter : model.parameters())
+    if (parameter.grad().defined()) {
+      head.insert(parameter.unsafeGetTensorImpl());
+      parameter.mutable_grad().reset();
+    }
+  model.train(training);
+  return head;
+}
+
+}  // namespace
+
+void check_freeze(const std::string& what) {
+  check(what == kNoFreeze || what == kEmbed || what == kBackbone || frozen_blocks(what),
+        "train: freeze is '{}'; choose {}, {}, {} or a number of blocks, at least 1", what,
+        kNoFreeze, kEmbed, kBackbone);
+}
+
+void freeze(Model& model, const std::string& what) {
+  check_freeze(what);
+  if (what == kNoFreeze) return;
+  if (what == kBackbone) {
+    const auto head = head_parameters(model);
+    check(!head.empty(), "train: freeze {} leaves nothing to learn: {} has no head", what,
+          model.name());
+    for (auto& p : model.parameter_info())
+      if (!head.contains(p.tensor.unsafeGetTensorImpl())) p.tensor.set_requires_grad(false);
+    return;
+  }
+  const auto all = std::ssize(model.blocks_in_order());
+  const auto blocks = frozen_blocks(what).value_or(0);  // 0 = embed
+  check(all > 0, "train: freeze {} counts blocks, and this model has none; set train.freeze={}",
+        what, kBackbone);
+  check(blocks <= all,
+        "train: freeze {} is more than the {} of the model; set train.freeze={} at most", blocks,
+        counted(all, "block"), all);
+  for (auto& p : model.parameter_info())
+    if (p.depth <= blocks) p.tensor.set_requires_grad(false);
+}
+
+void set_training_mode(Model& model) {
+  model.train();
+  for (const auto& layer : model.modules(/*include_self=*/false))
+    if (auto* norm = layer->as<torch::nn::BatchNorm2d>();
+        norm != nullptr && norm->weight.defined() && !norm->weight.requires_grad())
+      norm->eval();
+}
+
+}  // namespace vitrine

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace vitrine {
+
+class Model;
+
+/// Throws unless `what` is a value of `train.freeze`: none, embed, backbone or a number of blocks.
+void check_freeze(const std::string& what);
+
+/// Marks the parameters that stay as they are, so that `parameter_info` leaves them out: `embed` is
+/// all before the first block, N that and the first N blocks, `backbone` all that `Model::logits`
+/// does not use. Throws if the model has not so many blocks.
+void freeze(Model& model, const std::string& what);
+
+/// Training mode, but for batch norms whose parameters are frozen: their statistics stay as well.
+void set_training_mode(Model& model);
+
+}  // namespace vitrine
