@@ -8,6 +8,7 @@ tidy=$(ls /usr/bin/clang-tidy-[0-9]* 2>/dev/null | sort -V | tail -1)
 [ -n "$tidy" ] || { echo "tidy: install a clang-tidy of version 16 or newer" >&2; exit 1; }
 build=build-tidy
 cmake -S . -B $build -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
+ninja -C $build layers/train/event.pb.h >/dev/null  # generated, and included
 # libstdc++ 12 makes std::vector constexpr; clang then wants torch's types complete too early.
 cat > $build/vector_first.h <<'END'
 #include <string>

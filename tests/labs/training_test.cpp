@@ -31,7 +31,7 @@ TEST(TrainInLab, KeepsTheBestWeightsAndTellsTheirScore) {
   const auto again = train_in_lab(recipe, model, data, run_folder);  // in place of the first run
   EXPECT_EQ(again.outcome.test, first.outcome.test);
   EXPECT_FALSE(model->is_training());
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   EXPECT_EQ(evaluate(*model, *data.test, *objective, {.batch = 32}).metrics, again.outcome.test);
 }
 

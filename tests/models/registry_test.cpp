@@ -55,7 +55,8 @@ TEST_P(EveryModel, GivesEveryParameterAGradient) {
   const auto model = small(GetParam()).build();
   test::shake(*model, 0.02);
   const auto x = model->example_input(4);
-  const auto objective = make_objective({.task = model->task()}, /*label_smoothing=*/0);
+  const auto objective =
+      make_objective({.task = model->task()}, ObjectiveSettings(/*smoothing=*/0));
   const auto targets = random_targets(model->task(), model->forward(x));
   objective->loss(*model, {x, targets}).loss.backward();
   for (const auto& item : model->named_parameters()) {
@@ -85,7 +86,8 @@ TEST_P(EveryModel, LearnsOneBatchByHeart) {
   torch::manual_seed(1);
   const auto model = small(GetParam()).build();
   const auto x = model->example_input(5);
-  const auto objective = make_objective({.task = model->task()}, /*label_smoothing=*/0);
+  const auto objective =
+      make_objective({.task = model->task()}, ObjectiveSettings(/*smoothing=*/0));
   const auto y = random_targets(model->task(), model->forward(x));
   Optimizer optimizer({.weight_decay = 0}, model->parameter_info());
   double loss = 0;

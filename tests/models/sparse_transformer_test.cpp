@@ -114,7 +114,7 @@ TEST(SparseTransformer, StopsAtTheEndOfTheSequence) {
 TEST(SparseTransformer, StartsByFindingAllBytesEquallyLikely) {
   SparseTransformer model(small_config());
   const auto bytes = model.example_input(3);
-  const auto objective = make_objective({.task = model.task()}, /*label_smoothing=*/0);
+  const auto objective = make_objective({.task = model.task()}, ObjectiveSettings(/*smoothing=*/0));
   const auto loss = objective->loss(model, {bytes, bytes}).loss.item<double>();
   EXPECT_NEAR(loss, std::log(256.0), 1e-5);
   EXPECT_NEAR(objective->derived_metrics(loss)[0].second, 8, 1e-5);

@@ -13,7 +13,7 @@ namespace {
 /// The loss on new waves after some steps over waves, and that of answering 0.
 std::pair<double, double> loss_after(Model& model, int steps) {
   const auto data = waves({.train = 32 * steps, .validation = 1, .test = 256}, /*seed=*/1);
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   Optimizer optimizer({.weight_decay = 0}, model.parameter_info());
   const auto rows = [](int64_t first, int64_t count) {
     std::vector<int64_t> indices(count);

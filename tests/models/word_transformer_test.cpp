@@ -77,7 +77,7 @@ TEST(WordTransformer, LearnsFromTheSentences) {
   config.validation = 0.1;
   const auto data = open_data(config, 1);
   WordTransformer model({.dim = 32, .hidden = 64, .layers = 1});
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   Optimizer optimizer({}, model.parameter_info());
   const auto loss_on = [&](const BatchSource& source, int64_t first, int64_t count) {
     std::vector<int64_t> rows(count);

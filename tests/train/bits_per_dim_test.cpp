@@ -76,7 +76,7 @@ TEST(ImageBitsPerDim, AgreeWithTheLossOfAModel) {
   const FixedBytes source(torch::randint(256, {5, config.length()}, torch::kLong));
   Splits data{.task = Task::NextToken, .vocabulary = kByteValues};
   data.image_layout = ImageLayout{config.rows, config.columns, config.channels};
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   const auto evaluated = [&](Report& report) {
     return evaluate(model, source, *objective, {.batch = 2, .label = "test", .reports = {&report}})
         .loss;

@@ -97,7 +97,7 @@ TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
   const auto [model, info] = load_checkpoint(folder_ / "run");
   auto config = recipe({}).data;
   const auto data = open_data(resolved_data_config(config), /*seed=*/3);
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   const auto validation = evaluate(*model, *data.validation, *objective, {.batch = 16});
   EXPECT_NEAR(validation.loss, stored.validation_loss(), 1e-5);
   const auto test = evaluate(*model, *data.test, *objective, {.batch = 16});

@@ -98,7 +98,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
 
 /// Declares `bench train` or `bench infer`; whichever was given runs.
 CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
-                   std::shared_ptr<BenchOptions> o) {
+                   const std::shared_ptr<BenchOptions>& o) {
   auto* sub = app.add_subcommand(name, help);
   sub->add_option("--model", o->model,
                   "a model of `vitrine models`, a run folder, a checkpoint or published "

@@ -140,7 +140,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
   const auto recipe = evaluation_recipe(info, o);
   auto data = open_splits(recipe, info, model->task(), split);
   const auto& batches = *data.splits.get(split);
-  const auto objective = make_objective(data.splits, /*label_smoothing=*/0);
+  const auto objective = make_objective(data.splits, ObjectiveSettings(/*smoothing=*/0));
   const auto report = objective->make_report();
   const auto mistakes = mistakes_report(o, data);
   std::vector<Report*> reports;

@@ -57,9 +57,25 @@ int write_weights(const ExportOptions& o, Streams streams) {
   return 0;
 }
 
+std::string port_text(const OnnxPort& port) {
+  return fmt::format("{} (B{}{})\n", port.name, port.shape.empty() ? "" : ", ",
+                     fmt::join(port.shape, ", "));
+}
+
+int write_onnx(const ExportOptions& o, Streams streams) {
+  check_usage(o.out.ends_with(".onnx"), "export: -o {} does not end in .onnx", o.out);
+  const auto written = export_onnx(load_checkpoint(o.model), o.out, {.attention = o.attention});
+  constexpr double kMega = 1e6;
+  streams.out << fmt::format("{}: {} nodes, {:.1f} MB\n", o.out, written.nodes,
+                             static_cast<double>(written.bytes) / kMega);
+  for (const auto& port : written.inputs) streams.out << "input  " << port_text(port);
+  for (const auto& port : written.outputs) streams.out << "output " << port_text(port);
+  return 0;
+}
+
 const std::vector<ExportFormat>& formats() {
-  static const std::vector<ExportFormat> table = {{"safetensors", write_weights},
-                                                  {"npz", write_weights}};
+  static const std::vector<ExportFormat> table = {
+      {"safetensors", write_weights}, {"npz", write_weights}, {"onnx", write_onnx}};
   return table;
 }
 
@@ -79,24 +95,25 @@ int run_export(ExportOptions o, Streams streams) {
 }  // namespace
 
 Command export_command() {
-  return {
-      "export", "write a model for other programs: ONNX, or weights under their names",
-      [](CLI::App& app) {
-        const auto o = std::make_shared<ExportOptions>();
-        app.add_option("model", o->model,
-                       "a run folder (its best checkpoint), a checkpoint or published weights")
-            ->required();
-        app.add_option("--format", o->format,
-                       "safetensors, npz or onnx; default: by the ending of -o, else safetensors");
-        app.add_option("--names", o->names, "whose names: timm, hf, torchvision or google (ViT)")
-            ->capture_default_str();
-        app.add_option("-o,--out", o->out,
-                       "the file; or, for timm and hf, a folder, with config.json")
-            ->required();
-        app.add_flag("--attention", o->attention,
-                     "onnx: the attention weights of every layer as further outputs");
-        return [o](Streams s) { return run_export(*o, s); };
-      }};
+  return {"export", "write a model for other programs: ONNX, or weights under their names",
+          [](CLI::App& app) {
+            const auto o = std::make_shared<ExportOptions>();
+            app.add_option("model", o->model,
+                           "a run folder (its best checkpoint), a checkpoint or published weights")
+                ->required();
+            app.add_option("--format", o->format,
+                           "onnx: the network; safetensors or npz: weights under others' names; "
+                           "default: by the ending of -o, else safetensors");
+            app.add_option("--names", o->names,
+                           "safetensors, npz: whose names: timm, hf, torchvision or google (ViT)")
+                ->capture_default_str();
+            app.add_option("-o,--out", o->out,
+                           "the file; or, for timm and hf, a folder, with config.json")
+                ->required();
+            app.add_flag("--attention", o->attention,
+                         "onnx: the attention weights of every layer as further outputs");
+            return [o](Streams s) { return run_export(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

@@ -13,7 +13,7 @@ namespace vitrine::cli {
 
 /// Accepts numbers for which `fits` holds. What is no number is left for CLI11 to refuse.
 template <typename Fits>
-CLI::Validator number_check(Fits fits, std::string range) {
+CLI::Validator number_check(Fits fits, const std::string& range) {
   return {[fits, range](std::string& text) -> std::string {
             double value = 0;
             if (!CLI::detail::lexical_cast(text, value) || fits(value)) return "";

@@ -7,6 +7,7 @@
 #include "vitrine/core/registry.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/studies/addition/study.h"
+#include "vitrine/studies/inductive_bias/study.h"
 #include "vitrine/studies/sparse/study.h"
 
 namespace vitrine::cli {
@@ -34,6 +35,11 @@ const Registry<Study>& studies() {
         "addition",
         {"CNN against Transformer at adding two numbers", addition::addition_parts, addition_texts,
          run_and_report<addition::run_addition_study, addition::write_addition_report>});
+    r.add("inductive-bias",
+          {"ViT, hybrid, CCT and ResNet on few images: accuracy, locality, shifts",
+           inductive_bias::inductive_bias_parts, inductive_bias_texts,
+           run_and_report<inductive_bias::run_inductive_bias_study,
+                          inductive_bias::write_inductive_bias_report>});
     r.add("sparse",
           {"sparse against dense attention over the bytes of images", sparse::sparse_parts,
            sparse_texts, run_and_report<sparse::run_sparse_study, sparse::write_sparse_report>});
@@ -46,6 +52,8 @@ int run_study(const std::string& name, StudyOptions o, Streams s) {
   const auto& study = studies().get(name);
   if (o.sweeps.empty()) o.sweeps = shipped_path("recipes/" + name);
   if (o.out.empty()) o.out = "studies/" + name;
+  check_usage(o.init.empty() || name == "inductive-bias",
+              "study {}: --init is for the study inductive-bias", name);
   o.languages = report_languages(study.texts(), o.languages);
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
@@ -90,6 +98,8 @@ Command study_command() {
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
             ->capture_default_str()
             ->check(at_least(0));
+        app.add_option("--init", o->init,
+                       "pre-trained weights: inductive-bias shows how far their heads look");
         app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "The same command resumes an interrupted study. Parts that are complete are in the "

@@ -1,6 +1,7 @@
 #include "vitrine/data/color.h"
 
 #include <algorithm>
+#include <array>
 
 #include "vitrine/core/error.h"
 

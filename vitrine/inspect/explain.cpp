@@ -8,6 +8,8 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/nearest.h"
+#include "vitrine/data/color.h"
+#include "vitrine/data/geometry.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/inspect/explain/filters.h"

@@ -34,7 +34,8 @@ double none(const Inputs&) { return 0; }
 double per_linear(const Inputs& in) { return static_cast<double>(in[1].toTensor().size(-1)); }
 double per_convolution(const Inputs& in) {
   const auto weight = in[1].toTensor();
-  return static_cast<double>(weight.numel() / weight.size(0));
+  const auto per_channel = weight.numel() / weight.size(0);
+  return static_cast<double>(per_channel);
 }
 double per_product(const Inputs& in) { return static_cast<double>(in[0].toTensor().size(-1)); }
 double per_product_and_sum(const Inputs& in) {

@@ -23,7 +23,7 @@ Batch all_examples(const BatchSource& source) {
   return source.load(indices, /*epoch=*/-1);
 }
 
-LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Splits& data,
+LabRun train_in_lab(const Recipe& recipe, const std::shared_ptr<Model>& model, const Splits& data,
                     const fs::path& folder) {
   if (fs::exists(folder / "recipe.yaml")) fs::remove_all(folder);  // a run of an earlier lesson
   const auto selection = make_objective(data, recipe.train.label_smoothing)->selection_metric();

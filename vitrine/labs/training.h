@@ -30,7 +30,7 @@ Batch all_examples(const BatchSource& source);
 
 /// Trains in the run folder `folder`, in place of a run that is there, and tests the best
 /// checkpoint, whose weights the model keeps, in evaluation mode. Throws if the user interrupts it.
-LabRun train_in_lab(const Recipe& recipe, std::shared_ptr<Model> model, const Splits& data,
+LabRun train_in_lab(const Recipe& recipe, const std::shared_ptr<Model>& model, const Splits& data,
                     const fs::path& folder);
 
 /// How a lab trains a network on waves: what differs from one of its runs to another.

@@ -99,6 +99,12 @@ const Registry<ModelEntry>& models() {
     r.add("vit_base_patch16_224", alias("vit_b16", r.get("vit_b16")));
     r.add("vit_base_patch32_224", alias("vit_b32", r.get("vit_b32")));
     r.add("vit_large_patch16_224", alias("vit_l16", r.get("vit_l16")));
+    r.add("vit_base_r50_s16_224", alias("r50_vit_b16", r.get("r50_vit_b16")));
+    r.add("vit_small_r26_s32_224", alias("r26_vit_s32", r.get("r26_vit_s32")));
+    r.add("vit_large_r50_s32_224", alias("r50_vit_l32", r.get("r50_vit_l32")));
+    r.add("vit_tiny_r_s16_p8_224", alias("r_vit_ti16", r.get("r_vit_ti16")));
+    r.add("vit_base_r50_s16_384",
+          alias("r50_vit_b16 image=384", entry<Vit>("R50+ViT-B/16 at 384", at_384(r50_vit_b16()))));
     r.add("vit_base_patch16_384",
           alias("vit_b16 image=384", entry<Vit>("ViT-B/16 at 384", at_384(vit_b16()))));
     r.add("vit_large_patch16_384",

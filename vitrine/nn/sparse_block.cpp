@@ -55,8 +55,8 @@ std::vector<SparseAttentionConfig::Group> SparseAttentionConfig::groups() const 
 SparseAttentionImpl::SparseAttentionImpl(const SparseAttentionConfig& c) : config(c) {
   config.validate();
   const auto K = config.key_width, C = config.dim;
-  qkv = register_module(
-      "qkv", Linear(LinearConfig{.in = C, .out = 2 * K + C, .stacked = {K, K, C}}));
+  qkv =
+      register_module("qkv", Linear(LinearConfig{.in = C, .out = 2 * K + C, .stacked = {K, K, C}}));
   proj = register_module("proj", Linear(C, C));
 }
 
@@ -101,7 +101,8 @@ torch::Tensor SparseAttentionImpl::step(const torch::Tensor& x, BlockCache& cach
   check(position < config.tokens, "sparse attention: the sequence has only {} tokens",
         config.tokens);
   const auto [q, k, v] = project(x);  // (B, H, width)
-  const double scale = std::sqrt(static_cast<double>(config.key_width / config.heads()));
+  const auto head_width = config.key_width / config.heads();
+  const double scale = std::sqrt(static_cast<double>(head_width));
   std::vector<torch::Tensor> mixed;
   for (auto& heads : kept.kv_cache) {
     const auto own = [&](const torch::Tensor& t) { return t.narrow(1, heads.first, heads.count); };

@@ -54,14 +54,16 @@ double Legend::width() const {
 }
 
 double Legend::height() const {
-  return (entries_.size() + columns_ - 1) / columns_ * kRow + 2 * kPadding;
+  const size_t rows = (entries_.size() + columns_ - 1) / columns_;
+  return static_cast<double>(rows) * kRow + 2 * kPadding;
 }
 
 void Legend::draw(Canvas& canvas, double left, double top) const {
   const size_t rows = (entries_.size() + columns_ - 1) / columns_;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const auto& entry = entries_[i];
-    const double x = left + kPadding + i / rows * (entry_width() + kColumnGap);
+    const size_t column = i / rows;
+    const double x = left + kPadding + static_cast<double>(column) * (entry_width() + kColumnGap);
     const double y = top + kPadding + (i % rows + 0.5) * kRow;
     if (entry.mark == Mark::Line)
       canvas.line(x, y, x + kSample, y,

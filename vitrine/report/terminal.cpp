@@ -45,9 +45,9 @@ std::u32string code_points(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<uint8_t>(c);
     if (byte < 0x80)
-      result += byte;
+      result += char32_t{byte};
     else if (byte >= 0xC0)
-      result += byte & (byte < 0xE0 ? 0x1F : byte < 0xF0 ? 0x0F : 0x07);
+      result += static_cast<char32_t>(byte & (byte < 0xE0 ? 0x1F : byte < 0xF0 ? 0x0F : 0x07));
     else
       result.back() = result.back() << 6 | (byte & 0x3F);
   }

@@ -18,14 +18,16 @@ void for_pairs(Model& target, const Model& source, F&& f) {
 
 EmaModel::EmaModel(std::shared_ptr<Model> model, const Model& source, double decay)
     : model_(std::move(model)), decay_(decay) {
-  for_pairs(*model_, source, [](torch::Tensor to, const torch::Tensor& from) { to.copy_(from); });
+  for_pairs(*model_, source,
+            [](const torch::Tensor& to, const torch::Tensor& from) { to.copy_(from); });
 }
 
 void EmaModel::update(const Model& source, int64_t step) {
   const double at = static_cast<double>(step);
   const double decay = std::min(decay_, (1 + at) / (10 + at));
-  for_pairs(*model_, source,
-            [decay](torch::Tensor to, const torch::Tensor& from) { to.lerp_(from, 1 - decay); });
+  for_pairs(*model_, source, [decay](const torch::Tensor& to, const torch::Tensor& from) {
+    to.lerp_(from, 1 - decay);
+  });
 }
 
 }  // namespace vitrine

@@ -41,7 +41,7 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
 Throughput measure_training(Model& model, const Batch& batch, double seconds) {
   model.train();
   Optimizer optimizer({}, model.parameter_info());
-  const auto objective = make_objective({.task = model.task()}, /*label_smoothing=*/0);
+  const auto objective = make_objective({.task = model.task()}, ObjectiveSettings(/*smoothing=*/0));
   return measure_steps(
       [&] {
         objective->loss(model, batch).loss.backward();

@@ -160,7 +160,8 @@ std::vector<std::string> choose_classes(const Published& published, int64_t clas
 const Registry<Importer>& importers() {
   static const auto registry = [] {
     Registry<Importer> r("source of weights");
-    for (const auto& family : {vit_importers(), resnet_importers(), openai_sparse_importers()})
+    for (const auto& family :
+         {hybrid_importers(), vit_importers(), resnet_importers(), openai_sparse_importers()})
       for (const auto& [name, importer] : family) r.add(name, importer);
     return r;
   }();

@@ -14,7 +14,7 @@
 namespace vitrine {
 namespace {
 
-constexpr const char* kBlock = "{i}";
+constexpr char kBlock = 'i', kStage = 's', kUnit = 'u';  // "{i}", "{s}", "{u}"
 constexpr int64_t kMaxBlocks = 4096;
 
 bool matches(const std::string& pattern, const std::string& name) {
@@ -56,41 +56,86 @@ std::vector<NameRow> without_placeholders(const NameRow& row,
   return {row};
 }
 
-/// Every row of a model of so many blocks; rows outside the blocks first.
-std::vector<NameRow> expanded(const NameMap& map, int64_t blocks) {
-  std::vector<NameRow> outside, inside, rows;
-  for (const auto& row : map.rows)
-    for (const auto& plain : without_placeholders(row, map.placeholders))
-      (plain.ours[0].find(kBlock) == std::string::npos ? outside : inside).push_back(plain);
-  rows = outside;
-  for (int64_t block = 0; block < blocks; ++block)
-    for (const auto& row : inside)
-      rows.push_back(replaced(row, kBlock, std::to_string(block), std::to_string(block)));
+/// "{s" of "{s}" and "{s+1}": where a number is written.
+std::string number_mark(char letter) { return std::string("{") + letter; }
+
+bool has_number(const NameRow& row, char letter) {
+  return row.ours[0].find(number_mark(letter)) != std::string::npos;
+}
+
+std::vector<NameRow> numbered(std::vector<NameRow> rows, char letter, int64_t number) {
+  const auto mark = number_mark(letter), next = std::to_string(number + 1);
+  for (auto& row : rows) {
+    row = replaced(std::move(row), mark + "}", std::to_string(number), std::to_string(number));
+    row = replaced(std::move(row), mark + "+1}", next, next);
+  }
   return rows;
 }
 
-/// What stands before the number of a block.
-std::string block_stem(const NameMap& map, bool theirs) {
-  for (const auto& row : map.rows) {
-    const auto& name = theirs ? row.theirs[0] : row.ours[0];
-    if (const auto at = name.find(kBlock); at != name.npos) return name.substr(0, at);
-  }
-  return "";
-}
+/// Counts how often rows occur in tensors with their names (after a prefix) or with ours.
+class Numbering {
+ public:
+  Numbering(const NamedTensors& tensors, std::string prefix, bool theirs)
+      : tensors_(tensors), prefix_(std::move(prefix)), theirs_(theirs) {}
 
-/// How many blocks, numbered from 0 without a gap, have tensors of these names.
-int64_t count_blocks(const NamedTensors& tensors, const std::string& stem) {
-  std::set<int64_t> numbers;
-  for (const auto& [name, tensor] : tensors) {
-    int64_t number = 0;
-    if (!stem.empty() && name.starts_with(stem) &&
-        std::from_chars(name.data() + stem.size(), name.data() + name.size(), number).ec ==
-            std::errc())
-      numbers.insert(number);
+  /// How many numbers without a gap, from the first that a name can have, stand in the place of the
+  /// letter in the first of these rows.
+  int64_t count(const std::vector<NameRow>& rows, char letter) const {
+    if (rows.empty()) return 0;
+    const auto& name = theirs_ ? rows[0].theirs[0] : rows[0].ours[0];
+    const auto at = name.find(number_mark(letter));
+    const auto stem = prefix_ + name.substr(0, at);
+    const int64_t first = name[at + 2] == '+' ? 1 : 0;
+    std::set<int64_t> numbers;
+    for (const auto& [known, tensor] : tensors_) {
+      int64_t number = 0;
+      if (known.starts_with(stem) &&
+          std::from_chars(known.data() + stem.size(), known.data() + known.size(), number).ec ==
+              std::errc())
+        numbers.insert(number);
+    }
+    int64_t next = first;
+    while (numbers.contains(next)) ++next;
+    return next - first;
   }
+
+ private:
+  const NamedTensors& tensors_;
+  std::string prefix_;
+  bool theirs_;
+};
+
+/// The rows without placeholders, and how many blocks and units of stages they are for.
+struct Expanded {
+  std::vector<NameRow> rows;
   int64_t blocks = 0;
-  while (numbers.contains(blocks)) ++blocks;
-  return blocks;
+  std::vector<int64_t> units;
+};
+
+/// Rows outside the blocks come first.
+Expanded expanded(const NameMap& map, const Numbering& numbering) {
+  Expanded result;
+  const auto append = [&](const std::vector<NameRow>& more) {
+    result.rows.insert(result.rows.end(), more.begin(), more.end());
+  };
+  std::vector<NameRow> stages, blocks;
+  for (const auto& row : map.rows)
+    for (const auto& plain : without_placeholders(row, map.placeholders))
+      (has_number(plain, kStage)   ? stages
+       : has_number(plain, kBlock) ? blocks
+                                   : result.rows)
+          .push_back(plain);
+  const auto stage_count = numbering.count(stages, kStage);
+  for (int64_t s = 0; s < stage_count; ++s) {
+    std::vector<NameRow> units;
+    for (const auto& row : numbered(stages, kStage, s))
+      (has_number(row, kUnit) ? units : result.rows).push_back(row);
+    result.units.push_back(numbering.count(units, kUnit));
+    for (int64_t u = 0; u < result.units.back(); ++u) append(numbered(units, kUnit, u));
+  }
+  result.blocks = numbering.count(blocks, kBlock);
+  for (int64_t i = 0; i < result.blocks; ++i) append(numbered(blocks, kBlock, i));
+  return result;
 }
 
 /// The first prefix with which the file has the signature; null if there is none.
@@ -203,10 +248,12 @@ MappedFile::MappedFile(const NameMap& map, const TensorFile& file, std::string o
   prefix_ = *prefix;
   map_ = spelled(map, [&](const std::string& pattern) { return has_like(prefix_ + pattern); });
   refuse_other_models();
-  blocks_ = count_blocks(file.tensors, prefix_ + block_stem(map_, /*theirs=*/true));
+  auto all = expanded(map_, Numbering(file.tensors, prefix_, /*theirs=*/true));
+  blocks_ = all.blocks;
+  units_ = std::move(all.units);
   check(blocks_ <= kMaxBlocks, "import: {} holds {} blocks; no model has more than {}", origin_,
         blocks_, kMaxBlocks);
-  rows_ = expanded(map_, blocks_);
+  rows_ = std::move(all.rows);
   for (auto& row : rows_)
     for (auto& name : row.theirs) name = prefix_ + name;
   drop_absent_rows();
@@ -354,7 +401,7 @@ NamedTensors exported(const NameMap& map, const NamedTensors& ours,
   std::set<std::string> written;
   NamedTensors result;
   const auto first = spelled(map, [](const std::string&) { return true; });
-  for (const auto& row : expanded(first, count_blocks(ours, block_stem(first, /*theirs=*/false)))) {
+  for (const auto& row : expanded(first, Numbering(ours, "", /*theirs=*/false)).rows) {
     const auto is_there = [&](const std::string& name) { return values.contains(name); };
     if (row.optional && std::none_of(row.ours.begin(), row.ours.end(), is_there)) continue;
     std::vector<torch::Tensor> parts;

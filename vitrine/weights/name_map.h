@@ -62,7 +62,8 @@ struct SkipRow {
   std::string beside{};  // only in files that have such a tensor too; "": in all
 };
 
-/// The table of a source. "{i}" in names is the number of a block.
+/// The table of a source. "{i}" in names is the number of a block; "{s}" and "{u}" are those of a
+/// stage and of a unit in it, "{s+1}" and "{u+1}" the same counted from 1.
 struct NameMap {
   std::string source;  // "a ViT with the names of timm"
   Names signature;     // patterns with *: a file that has a tensor for each is of this source
@@ -87,6 +88,8 @@ class MappedFile {
   MappedFile(const NameMap& map, const TensorFile& file, std::string origin);
 
   int64_t blocks() const { return blocks_; }
+  /// How many units each stage has.
+  const std::vector<int64_t>& units() const { return units_; }
   const std::string& origin() const { return origin_; }
   /// Whether the file has a tensor for one of our weights.
   bool provides(const std::string& ours) const;
@@ -118,6 +121,7 @@ class MappedFile {
   std::string origin_, prefix_;
   std::map<std::string, torch::Tensor> index_;  // the file's tensors
   int64_t blocks_ = 0;
+  std::vector<int64_t> units_;
   std::vector<NameRow> rows_;  // without placeholders
   std::vector<std::string> absent_;
   Account account_;

@@ -15,6 +15,9 @@ using NamedImporter = std::pair<std::string, Importer>;
 /// ViT with a class token: timm (PyTorch image models), DeiT; Hugging Face's transformers.
 std::vector<NamedImporter> vit_importers();
 
+/// Hybrids of ResNet and ViT: timm; Google. They come before ViT, whose names they have too.
+std::vector<NamedImporter> hybrid_importers();
+
 /// ResNet: torchvision, timm; the first ResNet-50 of Keras.
 std::vector<NamedImporter> resnet_importers();
 

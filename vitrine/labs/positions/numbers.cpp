@@ -183,7 +183,7 @@ Recipe position_recipe(const TrainedSetting& setting, int64_t epochs, uint64_t s
 }
 
 double wave_error(Model& model, const Splits& data) {
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   return evaluate(model, *data.test, *objective, {}).loss;
 }
 

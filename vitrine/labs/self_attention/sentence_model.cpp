@@ -94,7 +94,7 @@ SentenceModel::SentenceModel(const LabOptions& options) {
   untrained_ = build_sentence_model(recipe);
   trained_ = build_sentence_model(recipe);  // the same weights, by the recipe's seed
   held_out_ = part_sentences(*data.test);
-  const auto objective = make_objective(data, /*label_smoothing=*/0);
+  const auto objective = make_objective(data, ObjectiveSettings(/*smoothing=*/0));
   const auto before = evaluate(*untrained_, *data.test, *objective, {.label = "test"});
   const auto run = train_in_lab(recipe, trained_, data, options.folder / "runs" / "sentences");
   training_ = {.sentences = data.train->size(),

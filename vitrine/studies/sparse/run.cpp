@@ -14,7 +14,7 @@ namespace {
 /// A network of the smoke test: 8 x 8 pixels, one narrow block.
 const std::vector<std::string> kSmokeModel = {"rows=8",  "columns=8",    "layers=1",  "dim=32",
                                               "heads=2", "key_width=16", "hidden=32", "dropout=0"};
-constexpr int64_t kSmokeTokens = 8 * 8 * 3;
+constexpr int64_t kSmokeTokens = int64_t{8} * 8 * 3;
 
 /// Bytes to learn from where there are no images: slow waves with some noise.
 fs::path write_smoke_bytes(const fs::path& folder) {
