@@ -26,5 +26,6 @@ Command study_command();
 Command summary_command();
 Command sweep_command();
 Command train_command();
+Command weights_command();
 
 }  // namespace vitrine::cli
