@@ -331,19 +331,20 @@ TEST_F(Explain, AGalleryHasAPageForEachImageAndMeansOverAll) {
   auto flipped = ramp();
   std::reverse(flipped.pixels.begin(), flipped.pixels.end());
   gallery.add(explain(vit, ramp(), {.faithfulness = true}), "one.png");
-  gallery.add(explain(vit, flipped, {.faithfulness = true, .weights = false}), "two.png");
+  gallery.add(explain(vit, flipped, {.faithfulness = true, .weights = false}), "two #2.png");
   const auto index = gallery.save();
   const auto page = read_file(index);
   EXPECT_EQ(index, folder_ / "gallery" / "index.html");
   EXPECT_TRUE(test::contains(page, "0001-one/explain.html"));
-  EXPECT_TRUE(test::contains(page, "0002-two/explain.html"));
+  EXPECT_TRUE(test::contains(page, "0002-two__2/explain.html"));
   EXPECT_TRUE(test::contains(page, "insertion - deletion"));
+  EXPECT_TRUE(test::contains(page, "mean over 2 images"));
   for (const auto* name : {"faithfulness.png", "distance.png", "positions.png", "filters.png"})
     EXPECT_GT(read_image(folder_ / "gallery" / name).width, 250) << name;
   EXPECT_TRUE(fs::exists(folder_ / "gallery" / "faithfulness.csv"));
-  const auto inside = read_file(folder_ / "gallery" / "0002-two" / "explain.html");
+  const auto inside = read_file(folder_ / "gallery" / "0002-two__2" / "explain.html");
   EXPECT_TRUE(test::contains(inside, "../index.html"));
-  EXPECT_FALSE(fs::exists(folder_ / "gallery" / "0002-two" / "positions.png"));
+  EXPECT_FALSE(fs::exists(folder_ / "gallery" / "0002-two__2" / "positions.png"));
   ASSERT_EQ(gallery.scores().size(), 4u);
   EXPECT_EQ(gallery.scores()[0].gains.size(), 2u);
 }

@@ -1,6 +1,7 @@
 #include "vitrine/inspect/explain.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/cli/image_inputs.h"
@@ -99,7 +100,7 @@ int explain_one(const ExplainOptions& o, const fs::path& file, Streams streams) 
 int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, Streams streams) {
   const auto checkpoint = load_checkpoint(o.model);
   Gallery gallery(o.out);
-  Progress progress("explain", std::ssize(files), "images");
+  auto progress = std::make_optional<Progress>("explain", std::ssize(files), "images");
   int64_t done = 0, failed = 0;
   for (const auto& file : files) {
     Image image;
@@ -107,7 +108,7 @@ int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, St
       image = read_image(file);
     } catch (const Error& e) {
       ++failed;
-      progress.clear();
+      progress->clear();
       streams.err << "error: " << e.what() << '\n';
       if (o.json) print_json({{"file", file.string()}, {"error", e.what()}}, streams);
     }
@@ -119,11 +120,11 @@ int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, St
       const auto written = gallery.add(e, file.filename().string());
       if (o.json) print_json(json_of(file.string(), e, written), streams);
     }
-    progress.update(++done);
+    progress->update(++done);
   }
   if (gallery.size() == 0) return 1;
   const auto page = gallery.save();
-  progress.clear();
+  progress.reset();
   const auto scores = gallery.scores();
   if (!scores.empty()) streams.err << scores_text(scores);
   if (o.json)

@@ -2,14 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "vitrine/core/error.h"
 #include "vitrine/inspect/explain/sections.h"
 #include "vitrine/inspect/explain_figures.h"
 
 namespace vitrine {
+namespace {
+
+/// The stem of a file's name with whatever a link cannot hold replaced.
+std::string link_name(const std::string& file) {
+  auto name = fs::path(file).stem().string();
+  for (char& c : name) {
+    const bool ascii = static_cast<unsigned char>(c) < 0x80;
+    if (ascii && !std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  }
+  return name;
+}
+
+}  // namespace
 
 std::vector<fs::path> Gallery::add(const Explanation& e, const std::string& name) {
-  const auto inside = fmt::format("{:04}-{}", size() + 1, fs::path(name).stem().string());
+  const auto inside = fmt::format("{:04}-{}", size() + 1, link_name(name));
   const auto files = write_explanation(e, name, folder_ / inside, "../index.html");
   const auto& best = e.predictions.front();
   auto text = fmt::format("{:.1f} %, {}", 100 * best.probability, name);
@@ -50,7 +65,7 @@ fs::path Gallery::save() const {
     auto mean = common_;
     for (auto& layer : mean.distances)
       for (double& distance : layer) distance /= static_cast<double>(size());
-    distance_section(page, mean);
+    distance_section(page, mean, size());
   }
   weights_sections(page, common_);
   return page.save("index.html");

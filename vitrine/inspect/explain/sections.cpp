@@ -7,6 +7,8 @@
 namespace vitrine {
 namespace {
 
+constexpr int64_t kLargeFilter = 7;  // pixels a side; smaller ones cannot look smooth
+
 std::string rollout_result(const Explanation& e) {
   auto text = fmt::format("The rollout of this image spans {}.",
                           describe_attention_map(*e.map(ExplainMethod::Rollout)));
@@ -110,13 +112,17 @@ void heads_section(report::Report& page, const Explanation& e) {
                           query_text(e)));
 }
 
-void distance_section(report::Report& page, const Explanation& e) {
+void distance_section(report::Report& page, const Explanation& e, int64_t images) {
   page.section("Attention distance");
   page.paragraph(
       "A head with a small distance looks at its neighbourhood, as a convolution does; one near "
       "the dashed line looks as far as uniform attention.");
   page.figure("distance.png", distance_figure(e),
-              "Mean attention distance of every head, by layer.");
+              images == 1
+                  ? "Mean attention distance of every head, by layer."
+                  : fmt::format("Mean attention distance of every head, by layer: mean over "
+                                "{} images.",
+                                images));
 }
 
 void lens_section(report::Report& page, const Explanation& e) {
@@ -182,9 +188,12 @@ void weights_sections(report::Report& page, const Explanation& e) {
   }
   if (!e.filters.empty()) {
     page.section("Filters of the first layer");
-    page.paragraph(
+    auto text = std::string(
         "The first layer multiplies pixels by filters. Their principal components are the patterns "
-        "that it distinguishes: smooth ones mean that it has learned, noise that it has not.");
+        "that it distinguishes.");
+    if (e.filters.front().image.width >= kLargeFilter)
+      text += " Smooth ones mean that it has learned, noise that it has not.";
+    page.paragraph(text);
     page.figure("filters.png", filters_figure(e),
                 "Principal components of the filters, the largest first.");
   }

@@ -13,8 +13,8 @@ void answer_section(report::Report& page, const Explanation& e);
 void class_maps_section(report::Report& page, const Explanation& e);
 void rollout_section(report::Report& page, const Explanation& e);
 void heads_section(report::Report& page, const Explanation& e);
-/// `e.distances` may be means over several images.
-void distance_section(report::Report& page, const Explanation& e);
+/// `e.distances` are means over this many images.
+void distance_section(report::Report& page, const Explanation& e, int64_t images = 1);
 void lens_section(report::Report& page, const Explanation& e);
 /// Also writes faithfulness.csv.
 void faithfulness_section(report::Report& page,
