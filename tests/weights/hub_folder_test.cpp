@@ -190,7 +190,7 @@ TEST_F(HubFolder, ConfigThatCannotBeHonouredIsRefused) {
                      "model_type 'swin' is not supported"));
   EXPECT_TRUE(test::contains(
       message_with("hf", "config.json", [](json& r) { r["num_attention_heads"] = "many"; }),
-      "heads"));
+      "num_attention_heads \"many\" is not a number"));
   EXPECT_TRUE(test::contains(
       message_with("hf", "preprocessor_config.json", [](json& r) { r["image_mean"] = "grey"; }),
       "preprocessor_config.json cannot be read"));

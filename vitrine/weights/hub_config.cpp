@@ -27,25 +27,26 @@ std::string our_activation(const std::string& theirs, const std::string& entry) 
   fail("import: {} '{}' is not supported", entry, theirs);
 }
 
-std::string text_of_value(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-/// Settings that are ours under another name.
+/// Numbers that are ours under another name.
 void add_renamed(const json& object, const std::string& where,
                  const std::vector<std::pair<std::string, std::string>>& names,
                  std::vector<HubSetting>& settings) {
-  for (const auto& [theirs, ours] : names)
-    if (object.contains(theirs) && !object[theirs].is_null())
-      settings.push_back({ours, text_of_value(object[theirs]), where + theirs});
+  for (const auto& [theirs, ours] : names) {
+    const auto found = object.find(theirs);
+    if (found == object.end() || found->is_null()) continue;
+    check(found->is_number(), "import: {}{} {} is not a number", where, theirs, found->dump());
+    settings.push_back({ours, found->dump(), where + theirs});
+  }
 }
 
 /// Entries that a model of ours cannot have otherwise.
 void check_fixed(const json& object, const std::string& where, const json& fixed) {
-  for (const auto& [key, value] : fixed.items())
-    check(!object.contains(key) || object[key].is_null() || object[key] == value,
-          "import: {}{} {} is not supported, only {}", where, key, object[key].dump(),
+  for (const auto& [key, value] : fixed.items()) {
+    const auto found = object.find(key);
+    if (found == object.end() || found->is_null()) continue;
+    check(*found == value, "import: {}{} {} is not supported, only {}", where, key, found->dump(),
           value.dump());
+  }
 }
 
 /// "vit_base_patch16_224" and the like tell the embedding dimension and the patch.

@@ -251,6 +251,7 @@ ModelDescription describe_vit(const MappedFile& file, const VitSource& source) {
 
 ModelDescription describe_google_vit(const MappedFile& file) {
   auto result = describe_vit(file, {.activation = "gelu_tanh"});
+  std::erase_if(result.settings, [](const auto& guess) { return guess.starts_with("heads="); });
   result.sizes.emplace_back(
       "heads", file.their_size("Transformer/encoderblock_0/{attention}/query/kernel", 1));
   return result;
