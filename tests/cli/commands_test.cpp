@@ -1,5 +1,6 @@
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
+#include "vitrine/cli/commands.h"
 #include "vitrine/core/files.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/registry.h"

@@ -65,6 +65,15 @@ TEST(Summary, CountsResNet18AsPublished) {
   EXPECT_NEAR(giga(s), 1.82, 0.005);
 }
 
+TEST(Summary, CountsDeeperResNetsAsPublished) {
+  EXPECT_EQ(summarize(choice("resnet34")).parameters, 21'797'672);
+  EXPECT_EQ(summarize(choice("resnet50")).parameters, 25'557'032);
+  EXPECT_EQ(summarize(choice("resnet101")).parameters, 44'549'160);
+  EXPECT_EQ(summarize(choice("resnet152")).parameters, 60'192'808);
+  // Keras counts the 53,120 averages of batch normalisation as parameters: 25,636,712.
+  EXPECT_EQ(summarize(choice("resnet50", {"conv_bias=true"})).parameters, 25'636'712 - 53'120);
+}
+
 TEST(Summary, CountsHybridsAsPublished) {
   const auto s = summarize(choice("r50_vit_b16"));
   EXPECT_EQ(s.parameters, 98'659'112);

@@ -1,4 +1,4 @@
-// ViT and ResNet-18 against torchvision, hybrids against timm: see tests/fixtures/make_models.py
+// ViT and ResNets against torchvision, hybrids against timm: see tests/fixtures/make_models.py
 // and make_hybrid.py.
 #include <gtest/gtest.h>
 
@@ -16,7 +16,9 @@ constexpr double kOutput = 1e-4, kGradient = 1e-3;
 
 using test::numbers;
 
-void expect_parity(Model& model, const std::string& name, const std::string& file = "models.json") {
+/// `gradients_in`: the type in which gradients are compared; a deep network amplifies rounding.
+void expect_parity(Model& model, const std::string& name, const std::string& file = "models.json",
+                   torch::ScalarType gradients_in = torch::kFloat) {
   const auto all =
       nlohmann::json::parse(read_file(fs::path(VITRINE_SOURCE_DIR "/tests/fixtures") / file));
   const auto& expected = all.at(name);
@@ -33,8 +35,10 @@ void expect_parity(Model& model, const std::string& name, const std::string& fil
     EXPECT_LT((output - reference).abs().max().item<double>(), kOutput);
   }
   model.train();
+  model.to(gradients_in);
   const auto targets = torch::arange(B) % N;
-  const auto loss = torch::nn::functional::cross_entropy(model.forward(x), targets);
+  const auto loss =
+      torch::nn::functional::cross_entropy(model.forward(x.to(gradients_in)), targets);
   EXPECT_NEAR(loss.item<double>(), expected["loss"].get<double>(), kOutput);
   loss.backward();
   const auto& gradients = expected["gradients"];
@@ -70,6 +74,14 @@ TEST(Parity, ResNet18EqualsTorchvision) {
   config.classes = 10;
   ResNet model(config);
   expect_parity(model, "resnet18");
+}
+
+TEST(Parity, ResNet50EqualsTorchvision) {
+  auto config = resnet50();
+  config.image = 64;
+  config.classes = 10;
+  ResNet model(config);
+  expect_parity(model, "resnet50", "models.json", torch::kDouble);
 }
 
 /// timm divides kernels by sqrt(var + 1e-8) and has another epsilon in GroupNorm than Google.

@@ -74,10 +74,11 @@ TEST_F(OnnxModels, OfEverySettingAnswerAsOurs) {
       {"word_transformer", "positions: relative"},
       {"word_transformer", "positions: sinusoidal\nattention: {kind: performer, features: 8}"},
       {"word_transformer", "context: 70\nattention: {kind: performer, features: 8}"},
-      {"sparse_c10_tiny", "assignment: per_head\npattern: {kind: fixed, stride: 4}"},
+      {"sparse_c10_tiny",
+       "assignment: per_head\npattern: {kind: fixed, stride: 4, summary_tokens: 1}"},
       {"sparse_c10_tiny", "assignment: per_layer\npattern: {kind: strided, stride: 4}"},
       {"sparse_c10_tiny", "order: planar\nhead_strides: [3, 5]"},
-      {"sparse_c10_tiny", "channels: 1\npattern: {kind: local, window: 3}"},
+      {"sparse_c10_tiny", "channels: 1\npattern: {kind: local, stride: 3}"},
       {"addition_transformer", "positions: relative"},
   });
 }

@@ -1,6 +1,9 @@
+#include <set>
+
 #include "tests/onnx/runtime.h"
 #include "vitrine/onnx/file.h"
 #include "vitrine/onnx/model_graph.h"
+#include "vitrine/onnx/operators.h"
 
 namespace vitrine {
 namespace {
@@ -61,7 +64,7 @@ std::vector<Case> elementwise_cases() {
        [](const Tensor& x) {
          const auto a = x.gt(0), b = x.lt(0.5);
          return a.logical_and(b).logical_not().to(torch::kFloat) + 2 * (a | b).to(torch::kFloat) +
-                4 * (a & b).to(torch::kFloat) + 8 * a.logical_or(b).to(torch::kFloat);
+                4 * (a & ~b).to(torch::kFloat) + 8 * a.logical_or(b).to(torch::kFloat);
        }},
       {"masked_fill, where",
        [](const Tensor& x) {
@@ -165,6 +168,25 @@ std::vector<Case> shape_cases() {
          return torch::embedding(numbers({5, 2}), x.abs().mul(2).clamp_max(4).to(torch::kLong));
        }},
       {"triangles", [](const Tensor& x) { return x.tril() + x.triu(1); }},
+      {"copies",
+       [](const Tensor& x) {
+         return x.transpose(1, 2).contiguous().reshape_as(x) + x.clone().view_as(x).detach() +
+                x.gt(0).type_as(x);
+       }},
+      {"torch::pad",
+       [](const Tensor& x) {
+         return torch::pad(x, {2, 0}, "constant", 0.5);
+       }},
+      {"transposed matrix",
+       [](const Tensor& x) {
+         return x.t().t() + x.mm(numbers({3, 3})).reshape({-1, 3});
+       },
+       {3}},
+      {"new",
+       [](const Tensor& x) {
+         return x.new_full({x.size(0), 1, 4}, 2) + x.new_zeros({3, 1}) +
+                x.new_ones({x.size(0), 3, 1});
+       }},
       {"like",
        [](const Tensor& x) {
          return torch::full_like(x, 3) + torch::zeros_like(x) + torch::ones_like(x) + x;
@@ -194,6 +216,8 @@ std::vector<Case> layer_cases() {
          return torch::addmm(numbers({5}), x, numbers({4, 5}), 2, 0.5);
        },
        {4}},
+      {"baddbmm",
+       [](const Tensor& x) { return torch::baddbmm(numbers({3}), x, x.transpose(1, 2), 2, 0.5); }},
       {"computed weight",
        [](const Tensor& x) {
          return torch::linear(numbers({2, 4}), x.mean(0)) + x.mean();
@@ -222,6 +246,12 @@ std::vector<Case> layer_cases() {
          return torch::conv2d(x, numbers({2, 4, 2, 3}), {}, 1, "same");
        },
        image},
+      {"convolution",
+       [](const Tensor& x) {
+         return torch::convolution(x, numbers({2, 4, 3, 3}), {}, {1, 1}, {1, 1}, {2, 1}, false,
+                                   {0, 0}, 1);
+       },
+       image},
       {"conv1d",
        [](const Tensor& x) {
          return torch::conv1d(x, numbers({2, 3, 3}), {}, 1, 1);
@@ -246,28 +276,29 @@ std::vector<Case> layer_cases() {
   };
 }
 
+Tensor example_of(const Case& c, int64_t batch) {
+  auto shape = c.example;
+  shape.insert(shape.begin(), batch);
+  return torch::randn(shape);
+}
+
 class OnnxOperators : public test::OnnxRuntime {
  protected:
   /// Every function, exported and run for one example and for four.
   void expect_same_as_torch(const std::vector<Case>& cases) {
     const torch::nn::Module nothing;
-    const auto example = [](const Case& c, int64_t batch) {
-      auto shape = c.example;
-      shape.insert(shape.begin(), batch);
-      return torch::randn(shape);
-    };
     torch::manual_seed(1);
     std::vector<test::RuntimeJob> jobs;
     for (const auto& c : cases) {
       SCOPED_TRACE(c.label);
       auto graph =
           graph_of(nothing, [&](const Tensor& x) -> std::vector<Tensor> { return {c.f(x)}; },
-                   example(c, 2), example(c, 3), "x", {"y"});
+                   example_of(c, 2), example_of(c, 3), "x", {"y"});
       graph.name = c.label;
       const auto path = folder / (std::to_string(jobs.size()) + ".onnx");
       write_onnx(path, graph);
       for (const int64_t batch : {1, 4}) {
-        const auto x = example(c, batch);
+        const auto x = example_of(c, batch);
         jobs.push_back({c.label, path, "x", x, {{"y", c.f(x)}}});
       }
     }
@@ -281,5 +312,18 @@ TEST_F(OnnxOperators, OfElementsAreThoseOfTorch) { expect_same_as_torch(elementw
 TEST_F(OnnxOperators, ReductionsAreThoseOfTorch) { expect_same_as_torch(reduction_cases()); }
 TEST_F(OnnxOperators, OfShapesAreThoseOfTorch) { expect_same_as_torch(shape_cases()); }
 TEST_F(OnnxOperators, LayersAreThoseOfTorch) { expect_same_as_torch(layer_cases()); }
+
+TEST(OnnxOperatorTable, HasATestForEveryRow) {
+  const torch::nn::Module nothing;
+  std::set<std::string> called;
+  for (const auto& cases : {elementwise_cases(), reduction_cases(), shape_cases(), layer_cases()})
+    for (const auto& c : cases) {
+      ConstantPool constants(nothing);
+      const auto traced = [&](const Tensor& x) -> std::vector<Tensor> { return {c.f(x)}; };
+      for (const auto& call : trace_calls(traced, example_of(c, 2), constants).calls)
+        called.insert(call.op);
+    }
+  for (const auto& [name, emit] : operator_table()) EXPECT_TRUE(called.contains(name)) << name;
+}
 
 }  // namespace vitrine

@@ -22,6 +22,7 @@ inline ModelChoice small(const std::string& name) {
         says("blocks: []") ? "backbone: {width: 32}\n" : "backbone: {width: 32, blocks: [1, 1]}\n";
   if (has("dim")) overrides += "dim: 24\nheads: 2\nhidden: 48\n";
   if (has("depth")) overrides += "depth: 2\n";
+  if (has("blocks")) overrides += "blocks: [1, 1]\n";
   if (has("vocabulary")) overrides += "vocabulary: 40\ncontext: 6\n";
   if (has("key_width")) overrides += "key_width: 12\nlayers: 2\nrows: 4\ncolumns: 5\n";
   for (const auto* key : {"dropout", "attention_dropout", "drop_path"})

@@ -129,7 +129,9 @@ TEST_F(FineTuning, OtherClassesOfTheSameNumberGetANewHead) {
   const auto model = build_for_training(tuned, data);
   EXPECT_TRUE(test::contains(weights.load_into(*model), "new head"));
   for (const auto& [name, weight] : named_weights(*model))
-    EXPECT_EQ(weight.abs().sum().item<double>() == 0, name.starts_with("head.")) << name;
+    if (name.starts_with("head.")) {
+      EXPECT_EQ(weight.abs().sum().item<double>(), 0) << name;
+    }
 }
 
 TEST_F(FineTuning, AnotherResolutionInterpolatesThePositionsAndNothingElse) {
@@ -239,6 +241,52 @@ TEST_F(FineTuning, RefusesWhatCannotBeFrozen) {
     read_recipe(recipe_.string(), {"model=vit_c10_small", "train.freeze=1"});
   });
   EXPECT_TRUE(test::contains(scratch, "would keep random weights"));
+}
+
+TEST_F(FineTuning, TheShippedRecipesAreTheThreeExperiments) {
+  const auto read = [&](const std::string& name) {
+    return read_recipe(fmt::format("{}/recipes/finetune/{}.yaml", VITRINE_SOURCE_DIR, name),
+                       {"init=" + init_.string()});
+  };
+  const auto first = read("experiment1"), second = read("experiment2"), third = read("experiment3");
+  for (const auto* r : {&first, &second, &third}) {
+    EXPECT_EQ(r->train.optimizer.kind, optimizers::adamw);
+    EXPECT_EQ(r->train.schedule.kind, ScheduleKind::Constant);
+    EXPECT_EQ(r->data.batch, 64);
+    EXPECT_EQ(r->data.preprocess.image, 224);
+  }
+  EXPECT_DOUBLE_EQ(first.train.optimizer.lr, 1e-4);
+  EXPECT_EQ(first.data.augment, AugmentConfig{});
+  EXPECT_EQ(first.train.epochs, 10);
+  EXPECT_DOUBLE_EQ(second.train.optimizer.lr, 3e-4);
+  EXPECT_EQ(second.data.augment, AugmentConfig{});
+  EXPECT_EQ(second.train.epochs, 10);
+  EXPECT_DOUBLE_EQ(third.train.optimizer.lr, 3e-4);
+  EXPECT_DOUBLE_EQ(third.train.optimizer.weight_decay, 1e-4);
+  EXPECT_DOUBLE_EQ(third.train.label_smoothing, 0.1);
+  EXPECT_DOUBLE_EQ(third.data.augment.flip, 0.5);
+  EXPECT_DOUBLE_EQ(third.data.augment.rotation, 15);
+  EXPECT_GT(third.data.augment.hue, 0);
+  EXPECT_EQ(third.train.epochs, 50);
+  EXPECT_EQ(read("vit_ti16-cifar10").data.dataset.name(), "cifar10");
+}
+
+TEST_F(FineTuning, ScratchTakesTheModelButNotTheWeights) {
+  run({"scratch=true", "data.dataset.classes=3", "train.epochs=1"});
+  EXPECT_TRUE(test::contains(messages_, "random weights, as `scratch` wants"));
+  const auto lines = read_metrics(folder_ / "run/metrics.jsonl");
+  EXPECT_GT(std::abs(lines.at(0).value("loss") - std::log(3)), 1e-4);  // its head is not zero
+  EXPECT_EQ(recipe({"scratch=true"}).data.preprocess.mean, (std::vector<double>{0.1, 0.2, 0.3}));
+  const auto alone = test::error_of([&] {
+    read_recipe(recipe_.string(), {"model=vit_c10_small", "scratch=true"});
+  });
+  EXPECT_TRUE(test::contains(alone, "scratch takes the model of init"));
+  EXPECT_TRUE(test::contains(test::error_of([&] {
+                               recipe({"scratch=true", "train.freeze=1"});
+                             }),
+                             "would keep random weights"));
+  EXPECT_TRUE(test::contains(test::error_of([&] { read_recipe(recipe_.string(), {}); }),
+                             "model.name is missing; choose one of `vitrine models`, or give"));
 }
 
 TEST_F(FineTuning, TheSameRecipeMayBeGivenWhenARunIsResumed) {

@@ -20,10 +20,12 @@ Command inspect_command();
 Command lab_command();
 Command models_command();
 Command predict_command();
+Command probe_command();
 Command sample_command();
 Command study_command();
 Command summary_command();
 Command sweep_command();
 Command train_command();
+Command weights_command();
 
 }  // namespace vitrine::cli

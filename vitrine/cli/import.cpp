@@ -1,8 +1,11 @@
+#include <torch/torch.h>
+
 #include <sstream>
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/models/model.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/weights/importers.h"
 
@@ -34,6 +37,17 @@ std::string default_out(const std::string& file) {
   return out;
 }
 
+/// A warning where weights are NaN or infinite; "" where all are numbers.
+std::string non_finite_text(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& [name, weight] : named_weights(model))
+    if (weight.is_floating_point() && !torch::isfinite(weight).all().item<bool>())
+      names.push_back(name);
+  if (names.empty()) return "";
+  return fmt::format("warning: NaN or infinity in {}, first in '{}'\n",
+                     counted(std::ssize(names), "weight tensor"), names[0]);
+}
+
 int run_import(const ImportArguments& o, Streams streams) {
   const auto out = o.out.empty() ? default_out(o.file) : o.out;
   check(out.ends_with(".safetensors"), "import: -o {} does not end in .safetensors", out);
@@ -43,6 +57,7 @@ int run_import(const ImportArguments& o, Streams streams) {
   const auto& importer = importers().get(imported.source);
   if (o.tensors) streams.err << imported.account.lines();
   streams.err << fmt::format("{}: {}\n", importer.map.source, imported.account.summary());
+  streams.err << non_finite_text(*model);
   if (!imported.untold.empty())
     streams.err << fmt::format("{} are not in the file: check those below\n", imported.untold);
   streams.out << fmt::format("{}: {} parameters\n{}", out, parameter_count(*model),
@@ -58,8 +73,9 @@ Command import_command() {
             const auto o = std::make_shared<ImportArguments>();
             app.add_option("file", o->file,
                            "the published weights: a file (ViT of timm, DeiT, Hugging Face, "
-                           "torchvision or Google, Sparse Transformer of OpenAI), or a folder of "
-                           "timm or Hugging Face with its config.json")
+                           "torchvision or Google, ResNet of torchvision, timm or Keras, Sparse "
+                           "Transformer of OpenAI), or a folder of timm or Hugging Face with its "
+                           "config.json, or of TensorFlow.js with its model.json")
                 ->required();
             app.add_option("settings", o->settings,
                            "key=value of the model that the file does not contain: heads=16, "

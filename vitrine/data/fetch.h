@@ -11,7 +11,7 @@ namespace vitrine {
 /// Files on their way: name without folders -> bytes.
 using FileMap = std::map<std::string, std::string>;
 
-/// How the files of a data set are fetched and verified.
+/// How the files of a data set, or of published weights, are fetched and verified.
 struct FetchPlan {
   std::string dataset;                   // its name
   std::vector<std::string> files;        // what is stored
@@ -24,6 +24,7 @@ struct FetchPlan {
   void (*convert)(FileMap& files) = nullptr;
   /// Throws if the bytes are not those of the official file; `place` says where they come from.
   void (*verify)(const std::string& name, const std::string& bytes, const std::string& place);
+  std::string command = "vitrine data fetch";  // how people ask for it
   std::string verified = "md5 sums verified";  // what `verify` does, for people
 };
 

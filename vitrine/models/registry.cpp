@@ -67,6 +67,10 @@ const Registry<ModelEntry>& models() {
     r.add("cct_2_3x2",
           entry<Cct>("compact convolutional transformer: 2 blocks of 128", cct_2_3x2()));
     r.add("resnet18", entry<ResNet>("ResNet-18", resnet18()));
+    r.add("resnet34", entry<ResNet>("ResNet-34", resnet34()));
+    r.add("resnet50", entry<ResNet>("ResNet-50", resnet50()));
+    r.add("resnet101", entry<ResNet>("ResNet-101", resnet101()));
+    r.add("resnet152", entry<ResNet>("ResNet-152", resnet152()));
     r.add("addition_cnn",
           entry<AdditionCnn>("adds two two-digit numbers (CNN)", AdditionCnnConfig()));
     r.add("addition_transformer",

@@ -6,9 +6,41 @@
 namespace vitrine {
 namespace {
 
-torch::nn::Conv2d conv(int64_t in, int64_t out, int64_t kernel, int64_t stride) {
-  return torch::nn::Conv2d(
-      torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
+torch::nn::Conv2d conv(const ResNetConfig& c, int64_t in, int64_t out, int64_t kernel,
+                       int64_t stride) {
+  return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, kernel)
+                               .stride(stride)
+                               .padding(kernel / 2)
+                               .bias(c.conv_bias));
+}
+
+torch::nn::BatchNorm2d norm(const ResNetConfig& c, int64_t channels) {
+  return torch::nn::BatchNorm2d(torch::nn::BatchNorm2dOptions(channels).eps(c.norm_eps));
+}
+
+/// Brings a block's input to the shape of its output; null if it has that already.
+torch::nn::Sequential shortcut(const ResNetConfig& c, int64_t in, int64_t out, int64_t stride) {
+  if (stride == 1 && in == out) return nullptr;
+  return torch::nn::Sequential(conv(c, in, out, 1, stride), norm(c, out));
+}
+
+/// The blocks of one stage, the first of which has the stride; `channels` follows.
+template <typename Block>
+torch::nn::Sequential stage(const ResNetConfig& c, int64_t blocks, int64_t width, int64_t stride,
+                            int64_t& channels) {
+  torch::nn::Sequential layer;
+  for (int64_t i = 0; i < blocks; ++i) {
+    layer->push_back(Block(c, channels, width, i == 0 ? stride : 1));
+    channels = width * Block::Impl::kExpansion;
+  }
+  return layer;
+}
+
+ResNetConfig bottlenecks(std::vector<int64_t> blocks) {
+  ResNetConfig c;
+  c.block = ResNetBlock::Bottleneck;
+  c.blocks = std::move(blocks);
+  return c;
 }
 
 }  // namespace
@@ -25,7 +57,15 @@ void ResNetConfig::visit(Fields& f) {
   f("classes", classes, "number of classes");
   f("stem", stem, resnet_stem_names(),
     "first layers: 7 x 7 with pooling, or 3 x 3 for small images");
-  f("blocks", blocks, "basic blocks per stage");
+  f("block", block,
+    Choices<ResNetBlock>{{"basic", ResNetBlock::Basic}, {"bottleneck", ResNetBlock::Bottleneck}},
+    "residual block: two 3 x 3 convolutions, or 1 x 1, 3 x 3 and 1 x 1");
+  f("blocks", blocks, "residual blocks per stage");
+  f("stride_first", stride_first,
+    "the stride of a bottleneck is on its first 1 x 1 convolution (Caffe, Keras) and not on the "
+    "3 x 3 (torchvision)");
+  f("conv_bias", conv_bias, "convolutions have a bias beside batch normalisation (Keras)");
+  f("norm_eps", norm_eps, "epsilon of batch normalisation");
 }
 
 void ResNetConfig::validate() const {
@@ -33,18 +73,28 @@ void ResNetConfig::validate() const {
         "resnet: image {}, channels {} and classes {} must be positive", image, channels, classes);
   check(!blocks.empty(), "resnet: blocks is empty; list the blocks of each stage, such as [2, 2]");
   for (const auto n : blocks) check(n > 0, "resnet: a stage of {} blocks must have at least 1", n);
+  check(norm_eps > 0, "resnet: norm_eps {} must be positive", norm_eps);
 }
 
 ResNetConfig resnet18() { return {}; }
 
-BasicBlockImpl::BasicBlockImpl(int64_t in, int64_t out, int64_t stride) {
-  conv1 = register_module("conv1", conv(in, out, 3, stride));
-  bn1 = register_module("bn1", torch::nn::BatchNorm2d(out));
-  conv2 = register_module("conv2", conv(out, out, 3, 1));
-  bn2 = register_module("bn2", torch::nn::BatchNorm2d(out));
-  if (stride != 1 || in != out)
-    downsample = register_module(
-        "downsample", torch::nn::Sequential(conv(in, out, 1, stride), torch::nn::BatchNorm2d(out)));
+ResNetConfig resnet34() {
+  ResNetConfig c;
+  c.blocks = {3, 4, 6, 3};
+  return c;
+}
+
+ResNetConfig resnet50() { return bottlenecks({3, 4, 6, 3}); }
+ResNetConfig resnet101() { return bottlenecks({3, 4, 23, 3}); }
+ResNetConfig resnet152() { return bottlenecks({3, 8, 36, 3}); }
+
+BasicBlockImpl::BasicBlockImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride) {
+  conv1 = register_module("conv1", conv(c, in, width, 3, stride));
+  bn1 = register_module("bn1", norm(c, width));
+  conv2 = register_module("conv2", conv(c, width, width, 3, 1));
+  bn2 = register_module("bn2", norm(c, width));
+  downsample = shortcut(c, in, width, stride);
+  if (downsample) register_module("downsample", downsample);
 }
 
 torch::Tensor BasicBlockImpl::forward(const torch::Tensor& x) {
@@ -53,21 +103,37 @@ torch::Tensor BasicBlockImpl::forward(const torch::Tensor& x) {
   return torch::relu(bn2(conv2(hidden)) + shortcut);
 }
 
+BottleneckImpl::BottleneckImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride) {
+  const int64_t out = kExpansion * width;
+  conv1 = register_module("conv1", conv(c, in, width, 1, c.stride_first ? stride : 1));
+  bn1 = register_module("bn1", norm(c, width));
+  conv2 = register_module("conv2", conv(c, width, width, 3, c.stride_first ? 1 : stride));
+  bn2 = register_module("bn2", norm(c, width));
+  conv3 = register_module("conv3", conv(c, width, out, 1, 1));
+  bn3 = register_module("bn3", norm(c, out));
+  downsample = shortcut(c, in, out, stride);
+  if (downsample) register_module("downsample", downsample);
+}
+
+torch::Tensor BottleneckImpl::forward(const torch::Tensor& x) {
+  auto hidden = torch::relu(bn1(conv1(x)));
+  hidden = torch::relu(bn2(conv2(hidden)));
+  const auto shortcut = downsample ? downsample->forward(x) : x;
+  return torch::relu(bn3(conv3(hidden)) + shortcut);
+}
+
 ResNet::ResNet(const ResNetConfig& c) : config(c) {
   config.validate();
   const bool small = config.stem == ResNetStem::Cifar;
-  conv1 = register_module(
-      "conv1", small ? conv(config.channels, 64, 3, 1) : conv(config.channels, 64, 7, 2));
-  bn1 = register_module("bn1", torch::nn::BatchNorm2d(64));
+  conv1 = register_module("conv1", conv(config, config.channels, 64, small ? 3 : 7, small ? 1 : 2));
+  bn1 = register_module("bn1", norm(config, 64));
   int64_t width = 64;
-  for (size_t stage = 0; stage < config.blocks.size(); ++stage) {
-    const int64_t out = 64 << stage;
-    torch::nn::Sequential layer;
-    for (int64_t i = 0; i < config.blocks[stage]; ++i) {
-      layer->push_back(BasicBlock(width, out, stage > 0 && i == 0 ? 2 : 1));
-      width = out;
-    }
-    layers.push_back(register_module("layer" + std::to_string(stage + 1), layer));
+  for (size_t i = 0; i < config.blocks.size(); ++i) {
+    const auto make =
+        config.block == ResNetBlock::Bottleneck ? stage<Bottleneck> : stage<BasicBlock>;
+    layers.push_back(
+        register_module("layer" + std::to_string(i + 1),
+                        make(config, config.blocks[i], 64 << i, i > 0 ? 2 : 1, width)));
   }
   fc = register_module("fc", Linear(width, config.classes));
   for (const auto& module : modules(/*include_self=*/false))

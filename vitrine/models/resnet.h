@@ -1,7 +1,10 @@
 #pragma once
 
 // ResNet: He et al., "Deep Residual Learning for Image Recognition" (2016). Parameter names and
-// results follow torchvision. Beyond the paper: a stem for small images (3 x 3, no pooling).
+// results follow torchvision, where a bottleneck's stride is on its 3 x 3 convolution; the paper
+// and its Caffe files have it on the first 1 x 1 (`stride_first`), and files of Keras have biases
+// beside batch normalisation (`conv_bias`). Beyond the paper: a stem for small images (3 x 3, no
+// pooling).
 
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"
@@ -11,24 +14,34 @@ namespace vitrine {
 
 enum class ResNetStem { ImageNet, Cifar };
 const Choices<ResNetStem>& resnet_stem_names();
+enum class ResNetBlock { Basic, Bottleneck };
 
 struct ResNetConfig {
   int64_t image = 224;
   int64_t channels = 3;
   int64_t classes = 1000;
   ResNetStem stem = ResNetStem::ImageNet;
-  std::vector<int64_t> blocks = {2, 2, 2, 2};  // basic blocks per stage
+  ResNetBlock block = ResNetBlock::Basic;
+  std::vector<int64_t> blocks = {2, 2, 2, 2};  // per stage
+  bool stride_first = false;
+  bool conv_bias = false;
+  double norm_eps = 1e-5;
 
   void visit(Fields& f);
   void validate() const;
 };
 
 ResNetConfig resnet18();
+ResNetConfig resnet34();
+ResNetConfig resnet50();
+ResNetConfig resnet101();
+ResNetConfig resnet152();
 
-/// Two 3 x 3 convolutions around a shortcut: (B, in, S, S) -> (B, out, S / stride, S / stride).
+/// Two 3 x 3 convolutions beside a shortcut: (B, in, S, S) -> (B, width, S / stride, S / stride).
 class BasicBlockImpl : public torch::nn::Module {
  public:
-  BasicBlockImpl(int64_t in, int64_t out, int64_t stride);
+  static constexpr int64_t kExpansion = 1;
+  BasicBlockImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride);
   torch::Tensor forward(const torch::Tensor& x);
 
   torch::nn::Conv2d conv1{nullptr}, conv2{nullptr};
@@ -36,6 +49,20 @@ class BasicBlockImpl : public torch::nn::Module {
   torch::nn::Sequential downsample{nullptr};
 };
 TORCH_MODULE(BasicBlock);
+
+/// 1 x 1, 3 x 3 and 1 x 1 convolutions beside a shortcut:
+/// (B, in, S, S) -> (B, 4 width, S / stride, S / stride).
+class BottleneckImpl : public torch::nn::Module {
+ public:
+  static constexpr int64_t kExpansion = 4;
+  BottleneckImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride);
+  torch::Tensor forward(const torch::Tensor& x);
+
+  torch::nn::Conv2d conv1{nullptr}, conv2{nullptr}, conv3{nullptr};
+  torch::nn::BatchNorm2d bn1{nullptr}, bn2{nullptr}, bn3{nullptr};
+  torch::nn::Sequential downsample{nullptr};
+};
+TORCH_MODULE(Bottleneck);
 
 /// (B, channels, image, image) -> (B, classes).
 class ResNet : public Model {

@@ -215,8 +215,6 @@ OperatorTable arithmetic_operators() {
       {"aten::bitwise_and", logical("And")},
       {"aten::bitwise_not", logical("Not")},
       {"aten::bitwise_or", logical("Or")},
-      {"aten::__and__", logical("And")},
-      {"aten::__or__", logical("Or")},
       {"aten::clamp", clamp},
       {"aten::clamp_max", clamp},
       {"aten::clamp_min", clamp},

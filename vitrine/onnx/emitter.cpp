@@ -102,6 +102,13 @@ std::string Emitter::integers(const std::vector<int64_t>& values) {
   return constant(torch::tensor(values, torch::kLong));
 }
 
+std::string Emitter::constant_as(int64_t index, torch::ScalarType type) {
+  const auto& pool = traces_.constants();
+  const auto& t = pool.tensor(index);
+  if (t.scalar_type() == type) return value_constant(index);
+  return constant(t.to(type), pool.name(index));
+}
+
 std::string Emitter::as(const Operand& operand, torch::ScalarType type) {
   std::string made;
   switch (operand.kind) {
@@ -113,9 +120,8 @@ std::string Emitter::as(const Operand& operand, torch::ScalarType type) {
       made = values_.at(operand.index);
       break;
     case Operand::Kind::Constant:
-      made = value_constant(operand.index);
-      if (operand.expanded >= 0) made = node("Expand", {made, shape(operand.shape)});
-      break;
+      made = constant_as(operand.index, type);
+      return operand.expanded < 0 ? made : node("Expand", {made, shape(operand.shape)});
   }
   if (operand.type == type) return made;
   return node("Cast", {made}, {{"to", static_cast<int64_t>(onnx_type(type))}});

@@ -49,6 +49,7 @@ class Emitter {
  private:
   std::string unique(const std::string& name);
   std::string value_constant(int64_t index);
+  std::string constant_as(int64_t index, torch::ScalarType type);
   void rename(const std::string& from, const std::string& to);
 
   const BatchTrace& traces_;

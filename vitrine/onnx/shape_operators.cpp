@@ -10,12 +10,10 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::string same(Emitter& e, const GraphCall& c) {
-  return e.as(c.operand(c.has("self") ? "self" : "input"), c.result_type());
-}
-
 /// In ONNX it is the value itself, or at most a change of type.
-Names unchanged(Emitter& e, const GraphCall& c) { return {same(e, c)}; }
+Names unchanged(Emitter& e, const GraphCall& c) {
+  return {e.as(c.operand("self"), c.result_type())};
+}
 
 /// view, flatten, squeeze, ...: the same elements in the shape of the result.
 Names reshaped(Emitter& e, const GraphCall& c) {
@@ -224,24 +222,16 @@ EmitCall triangle(int64_t upper) {
   };
 }
 
-Names dropped(Emitter& e, const GraphCall& c) {
-  if (c.flag("train") && c.number("p") > 0) c.refuse("dropout is on; the model is in training");
-  return {same(e, c)};
-}
-
 }  // namespace
 
 OperatorTable shape_operators() {
   return {
-      {"aten::_unsafe_view", reshaped},
-      {"aten::alias", unchanged},
       {"aten::cat", concatenated},
       {"aten::chunk", split},
       {"aten::clone", unchanged},
       {"aten::constant_pad_nd", constant_padded},
       {"aten::contiguous", unchanged},
       {"aten::detach", unchanged},
-      {"aten::dropout", dropped},
       {"aten::embedding", embedded},
       {"aten::expand", expanded},
       {"aten::expand_as", expanded},

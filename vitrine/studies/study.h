@@ -17,8 +17,9 @@ struct StudyOptions {
   std::vector<std::string> parts{};      // to run; empty: all
   std::vector<std::string> languages{};  // of the report; empty: all
   int64_t workers = 0;                   // processes at once; 0: as each sweep says
-  fs::path init{};                       // pre-trained weights, for the study that takes them
   bool smoke = false;                    // sizes that a test can run
+  fs::path init{};                       // pre-trained weights, for the study that takes them
+  double hours = 3;                      // the time for it
 
   /// Whether the part is named in `parts`.
   bool names(const std::string& part) const;

@@ -8,10 +8,19 @@
 namespace vitrine {
 namespace {
 
+struct NameKey {
+  std::string name;
+  void visit(Fields& f) { f("name", name, ""); }
+};
+
 /// Where a recipe says what it starts from: needed before its model can be read.
-struct InitKey {
+struct StartKeys {
   std::string init;
-  void visit(Fields& f) { f.path("init", init, ""); }
+  NameKey model;
+  void visit(Fields& f) {
+    f.path("init", init, "");
+    f.choice("model", model, "");
+  }
 };
 
 Recipe complete_recipe(const Settings& settings) {
@@ -85,6 +94,8 @@ void Recipe::visit(Fields& f) {
   f("seed", seed, "decides all randomness");
   f.path("init", init,
          "pre-trained weights to start from: a checkpoint or run folder; empty = random weights");
+  f("scratch", scratch,
+    "take model and preprocessing of `init`, but random weights: the control of fine-tuning");
   f.choice("model", model, "the network");
   f.group("data", data, "the data and how it is prepared");
   f.group("train", train, "training settings");
@@ -96,16 +107,24 @@ void Recipe::validate() const {
   model->validate();
   data.validate();
   train.validate();
-  check(train.freeze == kNoFreeze || !init.empty(),
+  check(!scratch || !init.empty(),
+        "recipe: scratch takes the model of init, which is empty; give init, or leave scratch out");
+  check(train.freeze == kNoFreeze || (!init.empty() && !scratch),
         "train: freeze {} would keep random weights as they are; set init to pre-trained weights, "
         "or train.freeze={}",
         train.freeze, kNoFreeze);
 }
 
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides) {
-  const auto settings = recipe_settings(path, overrides);
-  InitKey start;
+  return recipe_from(recipe_settings(path, overrides));
+}
+
+Recipe recipe_from(const Settings& settings) {
+  StartKeys start;
   settings.read_part_into(start);
+  check_usage(!start.init.empty() || !start.model.name.empty(),
+              "recipe: model.name is missing; choose one of `vitrine models`, or give pre-trained "
+              "weights as init");
   if (start.init.empty()) return complete_recipe(settings);
   const InitWeights weights(start.init);
   Recipe recipe = weights.defaults();

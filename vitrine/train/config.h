@@ -52,6 +52,7 @@ struct Recipe {
   std::string name = "run";
   int64_t seed = 1;
   std::string init;  // the weights to start from; empty: random ones
+  bool scratch = false;
   ModelChoice model;
   DataConfig data;
   TrainConfig train;
@@ -60,9 +61,12 @@ struct Recipe {
   void validate() const;
 };
 
+/// The recipe that settings describe. With `init`, the model and the normalisation of its images
+/// are those of the weights, unless the settings say otherwise.
+Recipe recipe_from(const Settings& settings);
+
 /// Reads a recipe file with overrides. What it refuses is a `UsageError` (file, line and the key
-/// that may be meant), unless the file cannot be read. With `init`, the model and the normalisation
-/// of its images are those of the weights, unless the recipe says otherwise.
+/// that may be meant), unless the file cannot be read.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The recipe that a run folder keeps. It is complete, so no other file is read.

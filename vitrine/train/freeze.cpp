@@ -2,9 +2,9 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
-#include <set>
 
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
@@ -24,8 +24,9 @@ std::optional<int64_t> frozen_blocks(const std::string& what) {
   return blocks;
 }
 
-/// The parameters through which the output depends on given features.
-std::set<const c10::TensorImpl*> head_parameters(Model& model) {
+}  // namespace
+
+std::vector<torch::Tensor> head_parameters(Model& model) {
   const bool training = model.is_training();
   model.eval();
   torch::Tensor features;
@@ -34,17 +35,15 @@ std::set<const c10::TensorImpl*> head_parameters(Model& model) {
     features = model.features(model.example_input(1));
   }
   model.logits(features).sum().backward();
-  std::set<const c10::TensorImpl*> head;
+  std::vector<torch::Tensor> head;
   for (auto& parameter : model.parameters())
     if (parameter.grad().defined()) {
-      head.insert(parameter.unsafeGetTensorImpl());
       parameter.mutable_grad().reset();
+      head.push_back(parameter);
     }
   model.train(training);
   return head;
 }
-
-}  // namespace
 
 void check_freeze(const std::string& what) {
   check(what == kNoFreeze || what == kEmbed || what == kBackbone || frozen_blocks(what),
@@ -60,7 +59,9 @@ void freeze(Model& model, const std::string& what) {
     check(!head.empty(), "train: freeze {} leaves nothing to learn: {} has no head", what,
           model.name());
     for (auto& p : model.parameter_info())
-      if (!head.contains(p.tensor.unsafeGetTensorImpl())) p.tensor.set_requires_grad(false);
+      if (std::none_of(head.begin(), head.end(),
+                       [&](const auto& part) { return part.is_same(p.tensor); }))
+        p.tensor.set_requires_grad(false);
     return;
   }
   const auto all = std::ssize(model.blocks_in_order());

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <torch/types.h>
+
 #include <string>
+#include <vector>
 
 namespace vitrine {
 
@@ -13,6 +16,9 @@ void check_freeze(const std::string& what);
 /// all before the first block, N that and the first N blocks, `backbone` all that `Model::logits`
 /// does not use. Throws if the model has not so many blocks.
 void freeze(Model& model, const std::string& what);
+
+/// The parameters through which the output depends on given features.
+std::vector<torch::Tensor> head_parameters(Model& model);
 
 /// Training mode, but for batch norms whose parameters are frozen: their statistics stay as well.
 void set_training_mode(Model& model);

@@ -175,7 +175,8 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
     InitWeights weights(recipe.init);
     weights.fit(recipe, data);
     model = build_for_training(recipe, data);
-    say(weights.load_into(*model));
+    say(recipe.scratch ? fmt::format("init {}: random weights, as `scratch` wants", recipe.init)
+                       : weights.load_into(*model));
     for (const auto& note : weights.notes(recipe)) say(note);
   }
   if (!model) model = build_for_training(recipe, data);

@@ -1,7 +1,5 @@
 // Hybrids of ResNet and ViT by others' names: the tables of ViT with the rows of the backbone.
 
-#include <torch/torch.h>
-
 #include <algorithm>
 
 #include "vitrine/core/error.h"
@@ -20,7 +18,7 @@ const Placeholder kThree = {"{n}", {{"1", "1"}, {"2", "2"}, {"3", "3"}}};
 Importer vit_importer(const std::string& name) {
   for (const auto& [known, importer] : vit_importers())
     if (known == name) return importer;
-  TORCH_INTERNAL_ASSERT(false, "no importer ", name);
+  fail("import: there is no source '{}'", name);
 }
 
 /// A map of ViT that is recognised by its backbone, too.
@@ -94,7 +92,9 @@ ModelDescription describe_hybrid(const MappedFile& file, const std::string& vit,
                                  const BackboneSource& source) {
   const std::string image = "image=";
   const auto stem = file.our_shape(kStemKernel, 4);  // (width, channels, 7, 7)
-  const auto stride = int64_t{4} << std::max<int64_t>(std::ssize(file.units()) - 1, 0);
+  constexpr int64_t kMostHalvings = 16;              // more than any model can have
+  const auto stride =
+      int64_t{4} << std::clamp<int64_t>(std::ssize(file.units()) - 1, 0, kMostHalvings);
   auto result = vit_importer(vit).describe(file);
   result.model = hybrid_of(file.our_shape("patch_embed.proj.weight", 4)[0]);
   for (auto& [key, size] : result.sizes)

@@ -9,6 +9,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/formats/tfjs.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/class_names.h"
 #include "vitrine/weights/hub_config.h"
@@ -68,7 +69,7 @@ void honour(const HubConfig& config, const std::string& origin, ModelDescription
 }
 
 Published read_published(const fs::path& path) {
-  const bool folder = fs::is_directory(path);
+  const bool folder = fs::is_directory(path) && !is_tfjs(path);
   const auto origin = path.string();
   auto [source, file] = recognise(folder ? read_hub_weights(path) : read_tensors(path), origin);
   const auto& importer = importers().get(source);
@@ -159,7 +160,8 @@ std::vector<std::string> choose_classes(const Published& published, int64_t clas
 const Registry<Importer>& importers() {
   static const auto registry = [] {
     Registry<Importer> r("source of weights");
-    for (const auto& family : {hybrid_importers(), vit_importers(), openai_sparse_importers()})
+    for (const auto& family :
+         {hybrid_importers(), vit_importers(), resnet_importers(), openai_sparse_importers()})
       for (const auto& [name, importer] : family) r.add(name, importer);
     return r;
   }();
@@ -167,6 +169,7 @@ const Registry<Importer>& importers() {
 }
 
 bool is_published(const fs::path& path) {
+  if (is_tfjs(path)) return true;
   if (fs::is_directory(path)) return !fs::exists(path / "checkpoints") && holds_hub_weights(path);
   constexpr unsigned char kPickle = 0x80;
   unsigned char head[sizeof(uint64_t) + 1] = {};

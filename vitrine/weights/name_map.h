@@ -29,6 +29,7 @@ enum class Step {
   Transpose,   // (in, out) -> (out, in)
   Orient,      // (in, out) or (out, in) -> (out, in): whichever fits; a square one is transposed
   HwioToOihw,  // (h, w, in, out) -> (out, in, h, w)
+  BgrToRgb,    // (out, in, h, w): the last input channel first
   HeadsOut,    // (C, H, D) -> (H * D, C), (H, D) -> (H * D): queries, keys, values by head
   HeadsIn,     // (H, D, C) -> (C, H * D), what brings the heads together; (C) stays
   Positions    // (1, prefix + tokens, C), whose number of tokens loading may change

@@ -5,13 +5,15 @@
 #include "vitrine/formats/pth.h"
 #include "vitrine/formats/pth_legacy.h"
 #include "vitrine/formats/stored_zip.h"
+#include "vitrine/formats/tfjs.h"
 
 namespace vitrine {
 namespace {
 
-enum class TensorFormat { Safetensors, Npz, Pth };
+enum class TensorFormat { Safetensors, Npz, Pth, Tfjs };
 
 TensorFormat format_of(const fs::path& path) {
+  if (is_tfjs(path)) return TensorFormat::Tfjs;
   const FileMapping file(path, "weights");
   if (is_legacy_pth(file.bytes())) return TensorFormat::Pth;
   if (!file.bytes().starts_with("PK")) return TensorFormat::Safetensors;
@@ -26,6 +28,8 @@ TensorFile read_tensors(const fs::path& path) {
       return load_pth(path);
     case TensorFormat::Npz:
       return load_npz(path);
+    case TensorFormat::Tfjs:
+      return load_tfjs(path);
     case TensorFormat::Safetensors:
       break;
   }

@@ -6,7 +6,8 @@
 namespace vitrine {
 
 /// The tensors of a file in any format that is known, told by its content and not by its name:
-/// safetensors, npz, PyTorch (.pth, .pt, .bin). Throws an `Error` that names the file.
+/// safetensors, npz, PyTorch (.pth, .pt, .bin), TensorFlow.js (model.json, or its folder). Throws
+/// an `Error` that names the file.
 TensorFile read_tensors(const fs::path& path);
 
 }  // namespace vitrine

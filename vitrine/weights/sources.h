@@ -18,6 +18,9 @@ std::vector<NamedImporter> vit_importers();
 /// Hybrids of ResNet and ViT: timm; Google. They come before ViT, whose names they have too.
 std::vector<NamedImporter> hybrid_importers();
 
+/// ResNet: torchvision, timm; the first ResNet-50 of Keras.
+std::vector<NamedImporter> resnet_importers();
+
 /// The Sparse Transformers that OpenAI has published (with "Distribution Augmentation for
 /// Generative Modeling", Jun et al. 2020).
 std::vector<NamedImporter> openai_sparse_importers();

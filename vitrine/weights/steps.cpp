@@ -25,6 +25,8 @@ torch::Tensor done(Step step, const torch::Tensor& x, const std::vector<int64_t>
     case Step::HwioToOihw:
       if (x.dim() == 1) return x;
       return x.dim() == 4 ? x.permute({3, 2, 0, 1}) : torch::Tensor();
+    case Step::BgrToRgb:
+      return x.dim() == 4 ? x.flip(1) : x;
     case Step::HeadsOut:
       if (x.dim() == 2) return x.flatten();
       return x.dim() == 3 ? x.flatten(1).t() : torch::Tensor();
@@ -53,6 +55,8 @@ torch::Tensor undone(Step step, const torch::Tensor& x, int64_t heads) {
       return x.t();
     case Step::HwioToOihw:
       return x.dim() == 4 ? x.permute({2, 3, 1, 0}) : x;
+    case Step::BgrToRgb:
+      return x.dim() == 4 ? x.flip(1) : x;
     case Step::HeadsOut:
       return x.dim() == 2 ? split_heads(x.t(), 1) : split_heads(x, 0);
     case Step::HeadsIn:
@@ -70,6 +74,8 @@ const char* step_name(Step step) {
       return "transposed";
     case Step::HwioToOihw:
       return "HWIO to OIHW";
+    case Step::BgrToRgb:
+      return "BGR to RGB";
     case Step::HeadsOut:
     case Step::HeadsIn:
       return "heads joined";

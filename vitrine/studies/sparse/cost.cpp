@@ -114,7 +114,8 @@ CostPart measure_cost(const std::vector<int64_t>& lengths, int64_t rounds) {
   dense_case(kWarmUp).measure_memory();
   Progress progress("cost", std::ssize(lengths), "lengths");
   for (const auto tokens : lengths) {
-    std::vector<BenchmarkCase> cases = {sparse_case(tokens)};
+    std::vector<BenchmarkCase> cases;
+    cases.push_back(sparse_case(tokens));
     if (dense_attention_bytes(tokens) <= kMaxDenseBytes) cases.push_back(dense_case(tokens));
     for (auto& one : cases) one.measure_memory();
     for (int64_t round = 0; round < rounds; ++round)
