@@ -57,7 +57,8 @@ TEST_F(Published, TimmFileNamesPhotographs) {
       Classifier::load(folder_ / "vit_tiny_patch16_224_imagenet1k_timm.safetensors");
   EXPECT_EQ(classifier.classes(), imagenet_names());
   std::vector<Expected> images;
-  for (const auto& [file, entry] : json("photos_expected.json").items())
+  const auto expected = json("photos_expected.json");
+  for (const auto& [file, entry] : expected.items())
     images.push_back({folder_ / "photos" / file, entry["label"], entry["logits8"]});
   ASSERT_EQ(images.size(), 59);
   EXPECT_EQ(score(classifier, images), std::pair(37, 49));
@@ -67,7 +68,8 @@ TEST_F(Published, HuggingFaceFileNamesSmallImages) {
   const auto classifier =
       Classifier::load(folder_ / "vit_tiny_patch16_224_tinyimagenet200_hf.safetensors");
   std::vector<Expected> images;
-  for (const auto& entry : json("expected.json")["images"])
+  const auto expected = json("expected.json");
+  for (const auto& entry : expected["images"])
     images.push_back({folder_ / "sample" / entry["file"].get<std::string>(), entry["label"],
                       entry["logits_first8"]});
   ASSERT_EQ(images.size(), 400);

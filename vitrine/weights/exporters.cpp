@@ -24,9 +24,11 @@ class SettingTexts {
   /// "" if the model has no such setting.
   std::string text(const std::string& key) const {
     const auto dot = key.find('.');
-    YAML::Node node = root_[key.substr(0, dot)];
-    if (dot != key.npos && node.IsDefined()) node.reset(node[key.substr(dot + 1)]);
-    return node.IsDefined() && node.IsScalar() ? node.Scalar() : "";
+    const YAML::Node first = root_[key.substr(0, dot)];
+    if (!first.IsDefined()) return "";
+    if (dot == key.npos) return first.IsScalar() ? first.Scalar() : "";
+    const YAML::Node second = first.IsMap() ? first[key.substr(dot + 1)] : YAML::Node();
+    return second.IsDefined() && second.IsScalar() ? second.Scalar() : "";
   }
   int64_t whole(const std::string& key) const {
     return text(key).empty() ? 0 : std::stoll(text(key));
