@@ -147,7 +147,7 @@ void add_torchvision(std::vector<NamedImporter>& importers, std::index_sequence<
                         Importer{.map = torchvision_resnet_names(resnet_variants()[kVariants]),
                                  .describe = describe_resnet<kVariants>,
                                  .preprocess = resnet_preprocess,
-                                 .untold = "mean, std and size of the images"}}),
+                                 .untold = "preprocessing and the names of the classes"}}),
    ...);
 }
 
@@ -156,10 +156,11 @@ void add_torchvision(std::vector<NamedImporter>& importers, std::index_sequence<
 std::vector<NamedImporter> resnet_importers() {
   std::vector<NamedImporter> importers;
   add_torchvision(importers, std::make_index_sequence<5>());
-  importers.push_back({"keras_resnet50", Importer{.map = keras_resnet50_names(),
-                                                  .describe = describe_keras_resnet50,
-                                                  .preprocess = keras_resnet50_preprocess,
-                                                  .untold = "mean, std and size of the images"}});
+  importers.push_back(
+      {"keras_resnet50", Importer{.map = keras_resnet50_names(),
+                                  .describe = describe_keras_resnet50,
+                                  .preprocess = keras_resnet50_preprocess,
+                                  .untold = "preprocessing and the names of the classes"}});
   return importers;
 }
 
