@@ -57,7 +57,7 @@ TEST(StudyAddition, UnknownPartsAreNamed) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(test::contains(outcome.err, "part 'fina' is not known; did you mean 'final'?"));
   EXPECT_TRUE(
-      test::contains(test::run_command({"study", "subtraction"}).err, "(known: addition, sparse)"));
+      test::contains(test::run_command({"study", "subtraction"}).err, "(known: addition, finetune, inductive-bias, sparse)"));
 }
 
 }  // namespace vitrine
