@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 
 namespace vitrine::cli {
@@ -20,6 +21,31 @@ struct Command {
   std::string name;
   std::string summary;
   std::function<std::function<int(Streams)>(CLI::App& app)> bind;
+};
+
+/// Sub-commands of a command, one of which must be given; `body` runs it.
+class Subcommands {
+ public:
+  explicit Subcommands(CLI::App& app) : app_(app) { app_.require_subcommand(1); }
+
+  /// `run` takes the options, which are filled by then, and the streams.
+  template <typename Options, typename Run>
+  CLI::App* add(const char* name, const char* summary, std::shared_ptr<Options> options, Run run) {
+    auto* sub = app_.add_subcommand(name, summary);
+    sub->final_callback([chosen = chosen_, options = std::move(options), run] {
+      *chosen = [=](Streams s) { return run(*options, s); };
+    });
+    return sub;
+  }
+
+  std::function<int(Streams)> body() const {
+    return [chosen = chosen_](Streams s) { return (*chosen)(s); };
+  }
+
+ private:
+  CLI::App& app_;
+  std::shared_ptr<std::function<int(Streams)>> chosen_ =
+      std::make_shared<std::function<int(Streams)>>();
 };
 
 }  // namespace vitrine::cli

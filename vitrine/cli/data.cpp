@@ -261,12 +261,10 @@ Command data_command() {
   return {
       "data", "list, fetch, describe, show and export data sets", [](CLI::App& app) {
         const auto o = std::make_shared<DataOptions>();
-        const auto body = std::make_shared<std::function<int(Streams)>>();
-        app.require_subcommand(1);
+        Subcommands commands(app);
         const auto add = [&](const char* name, const char* summary, auto run) {
-          auto* sub = app.add_subcommand(name, summary);
+          auto* sub = commands.add(name, summary, o, run);
           sub->add_flag("--json", o->json, "results as JSON");
-          sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
           return sub;
         };
         add("list", "list all data sets", run_list);
@@ -293,7 +291,7 @@ Command data_command() {
         for (auto* sub : {info, show, export_})
           sub->add_option("--seed", o->seed, "seed of the split and of the choice")
               ->capture_default_str();
-        return [body](Streams s) { return (*body)(s); };
+        return commands.body();
       }};
 }
 

@@ -74,20 +74,17 @@ int run_approximation(const ApproximationOptions& o, Streams s) {
 
 Command inspect_command() {
   return {"inspect", "plot attention patterns and approximations", [](CLI::App& app) {
-            const auto body = std::make_shared<std::function<int(Streams)>>();
-            app.require_subcommand(1);
+            Subcommands commands(app);
             const auto add = [&](const char* name, const char* summary, auto options, auto bind,
                                  auto run) {
               const auto o = std::make_shared<decltype(options)>(std::move(options));
-              auto* sub = app.add_subcommand(name, summary);
-              bind(*sub, *o);
-              sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
+              bind(*commands.add(name, summary, o, run), *o);
             };
             add("pattern", "an attention pattern as a mask", PatternOptions{}, bind_pattern,
                 run_pattern);
             add("approximation", "approximation error of linear-complexity attention",
                 ApproximationOptions{}, bind_approximation, run_approximation);
-            return [body](Streams s) { return (*body)(s); };
+            return commands.body();
           }};
 }
 

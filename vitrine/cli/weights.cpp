@@ -90,12 +90,10 @@ int run_weights_fetch(const WeightsOptions& o, Streams streams) {
 Command weights_command() {
   return {"weights", "list, describe and fetch published weights", [](CLI::App& app) {
             const auto o = std::make_shared<WeightsOptions>();
-            const auto body = std::make_shared<std::function<int(Streams)>>();
-            app.require_subcommand(1);
+            Subcommands commands(app);
             const auto add = [&](const char* name, const char* summary, auto run) {
-              auto* sub = app.add_subcommand(name, summary);
+              auto* sub = commands.add(name, summary, o, run);
               sub->add_flag("--json", o->json, "results as JSON");
-              sub->final_callback([=] { *body = [=](Streams s) { return run(*o, s); }; });
               return sub;
             };
             auto* list = add("list", "list the published weights that can be fetched by name",
@@ -113,7 +111,7 @@ Command weights_command() {
             fetch->add_option("--from", o->from,
                               "a mirror (https://...), or a file or folder instead of the network; "
                               "proxies come from HTTPS_PROXY");
-            return [body](Streams s) { return (*body)(s); };
+            return commands.body();
           }};
 }
 
