@@ -93,7 +93,8 @@ void Recipe::visit(Fields& f) {
   f("name", name, "the run folder's name");
   f("seed", seed, "decides all randomness");
   f.path("init", init,
-         "pre-trained weights to start from: a checkpoint or run folder; empty = random weights");
+         "pre-trained weights to start from: a run folder, a checkpoint or published weights; "
+         "empty = random weights");
   f("scratch", scratch,
     "take model and preprocessing of `init`, but random weights: the control of fine-tuning");
   f.choice("model", model, "the network");
