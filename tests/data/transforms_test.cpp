@@ -146,7 +146,7 @@ TEST(Normalizer, ShiftsFlipsAndPadsLikeCropAndFlip) {
     for (const auto& [left, top] : {std::pair{-3, 2}, {4, -5}, {20, 0}, {0, 0}}) {
       auto plain = crop(image, left, top, 17, 17);
       if (flipped) plain = flip_horizontally(plain);
-      std::vector<float> expected(3 * 17 * 17), actual(3 * 17 * 17, -99);
+      std::vector<float> expected(size_t{3} * 17 * 17), actual(expected.size(), -99);
       normalize(plain, {.size = 17}, expected.data());
       normalize(image, {left, top, 17, flipped}, actual.data());
       EXPECT_EQ(actual, expected) << left << ' ' << top << ' ' << flipped;
@@ -155,7 +155,7 @@ TEST(Normalizer, ShiftsFlipsAndPadsLikeCropAndFlip) {
 }
 
 TEST(Erase, ClearsTheRectangleInEveryChannel) {
-  std::vector<float> image(2 * 4 * 5, 1);
+  std::vector<float> image(size_t{2} * 4 * 5, 1);
   erase_normalized(image.data(), 2, 4, 5, {.left = 1, .top = 2, .width = 3, .height = 2});
   float sum = 0;
   for (const float v : image) sum += v;

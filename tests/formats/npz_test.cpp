@@ -86,6 +86,34 @@ TEST(Npz, ReadsFilesOfNumpyItself) {
   EXPECT_EQ(file.find("logits")->sizes(), torch::IntArrayRef({48, 256}));
 }
 
+TEST(Npz, GivesShapesWithoutReadingTheNumbers) {
+  test::TemporaryFolder folder;
+  const auto path = folder / "a.npz";
+  const NamedTensors tensors = {{"large", torch::full({70, 1000}, 7.0F)},
+                                {"half", torch::ones({2, 3}, torch::kFloat16)}};
+  save_npz(path, tensors);
+  auto bytes = read_file(path);
+  bytes[bytes.size() / 2] ^= 1;  // in the middle of the large one
+  write_file_atomically(path, bytes);
+  EXPECT_THROW(load_npz(path), Error);
+  const auto shapes = load_npz(path, TensorContent::ShapesOnly);
+  ASSERT_EQ(shapes.tensors.size(), 2U);
+  for (const auto& [name, tensor] : tensors) {
+    EXPECT_TRUE(shapes.find(name)->is_meta()) << name;
+    EXPECT_EQ(shapes.find(name)->sizes(), tensor.sizes()) << name;
+    EXPECT_EQ(shapes.find(name)->dtype(), tensor.dtype()) << name;
+  }
+}
+
+TEST(Npz, RefusesShapesThatItsSizeCannotHold) {
+  test::TemporaryFolder folder;
+  for (const auto* shape : {"(9000000000, 9000000000)", "(4000000000,)"}) {
+    const auto array = npy_file(npy_header_of("<f4", shape), "");
+    write_zip(folder / "a.npz", {{"w.npy", {array}}});
+    EXPECT_THROW(load_npz(folder / "a.npz", TensorContent::ShapesOnly), Error) << shape;
+  }
+}
+
 TEST(Npy, TurnsFortranOrderRound) {
   // As numpy writes asfortranarray([[1, 2, 3], [4, 5, 6]]): column by column.
   const auto data = floats({1, 4, 2, 5, 3, 6});
@@ -101,6 +129,21 @@ TEST(Npy, ReadsHalfPrecision) {
   EXPECT_EQ(half.dtype(), torch::kFloat16);
   EXPECT_TRUE(torch::equal(half.to(torch::kDouble),
                            torch::tensor({1., -2., 65504., std::exp2(-24.)}, torch::kDouble)));
+}
+
+TEST(Npy, ReadsBfloat16WhichNumpyCallsRawData) {
+  // 1, -2, 3.140625 and the largest: what ml_dtypes.bfloat16 writes through numpy.save.
+  const std::string data("\x80\x3f\x00\xc0\x49\x40\x7f\x7f", 8);
+  for (const auto* dtype : {"|V2", "<V2"}) {
+    const auto numbers = parse_npy(npy_file(npy_header_of(dtype, "(2, 2)"), data), "test");
+    EXPECT_EQ(numbers.dtype(), torch::kBFloat16);
+    EXPECT_TRUE(
+        torch::equal(numbers.to(torch::kDouble),
+                     torch::tensor({{1., -2.}, {3.140625, std::exp2(127.) * (2 - std::exp2(-7.))}},
+                                   torch::kDouble)));
+  }
+  EXPECT_TRUE(test::contains(npy_message(npy_file(npy_header_of("|V4", "(2,)"), data)),
+                             "dtype '|V4' is not known"));
 }
 
 TEST(Npy, ReadsVersionTwoAndHeadersInAnyOrder) {

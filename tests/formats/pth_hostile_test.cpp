@@ -103,6 +103,17 @@ TEST_F(HostilePth, TheHandMadeOneIsSound) {
   EXPECT_TRUE(load_pth(path).find("w")->equal(torch::zeros({2, 2})));
 }
 
+TEST_F(HostilePth, ShapesAreReadWithoutTheNumbers) {
+  put_zip(state_dict(HandMade().pickle()));
+  auto bytes = read_file(path);
+  const auto at = bytes.find(std::string(16, '\0'), bytes.find("a/data/0"));
+  bytes[bytes.find_first_not_of('\0', at) - 1] = 1;
+  put(bytes);
+  EXPECT_TRUE(test::contains(message(), "'a/data/0' is damaged"));
+  EXPECT_EQ(load_pth(path, TensorContent::ShapesOnly).find("w")->sizes(),
+            torch::IntArrayRef({2, 2}));
+}
+
 TEST_F(HostilePth, RefusesCodeByName) {
   const auto shell = named("os", "system") + "(" + text("echo harm") + "tR";
   EXPECT_TRUE(test::contains(message_for_item(shell), "holds code: os.system"));

@@ -38,7 +38,7 @@ TEST(ModelsCommand, ShowsAliasesBesideTheirModel) {
   EXPECT_TRUE(contains(result.out, "vit_b16"));
   EXPECT_TRUE(contains(result.out, "86.57"));
   EXPECT_TRUE(contains(result.out, "17.58"));
-  EXPECT_TRUE(contains(result.out, "(also vit_base_patch16_224)"));
+  EXPECT_TRUE(contains(result.out, "(also vit_base_patch16_224, deit_b16)"));
   EXPECT_TRUE(contains(result.out, "(= vit_b16 image=384)"));
   EXPECT_EQ(result.out.find("resnet18"), std::string::npos);
 }

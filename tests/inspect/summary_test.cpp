@@ -41,6 +41,21 @@ int64_t parameters_under(const ModelSummary& s, const std::string& prefix) {
 
 using Shape = std::vector<int64_t>;
 
+/// What a paper says of a model: parameters, exact, and multiply-adds (G), rounded there.
+struct PublishedSize {
+  std::string model;
+  int64_t image, parameters;
+  double giga;
+};
+
+void expect_published(const std::vector<PublishedSize>& sizes) {
+  for (const auto& [model, image, parameters, published] : sizes) {
+    const auto s = summarize(choice(model, {fmt::format("image={}", image)}));
+    EXPECT_EQ(s.parameters, parameters) << model;
+    EXPECT_NEAR(giga(s), published, std::max(0.05, 0.03 * published)) << model << " at " << image;
+  }
+}
+
 }  // namespace
 
 TEST(Summary, CountsVitB16AsPublished) {
@@ -57,6 +72,17 @@ TEST(Summary, CountsVitL16AsPublished) {
   const auto s = summarize(choice("vit_l16", {"image=384"}));
   EXPECT_NEAR(mega(s), 304.72, 0.005);
   EXPECT_NEAR(giga(s), 191.2, 0.05);
+}
+
+TEST(Summary, CountsVitH14AndDeitAsPublished) {
+  EXPECT_EQ(summarize(choice("vit_h14")).parameters, 632'045'800);
+  EXPECT_EQ(summarize(choice("deit_ti16")).parameters, 5'717'416);
+  EXPECT_EQ(summarize(choice("deit_s16")).parameters, 22'050'664);
+  EXPECT_EQ(summarize(choice("deit_b16")).parameters, 86'567'656);
+  EXPECT_EQ(summarize(choice("deit_ti16_distilled")).parameters, 5'910'800);
+  EXPECT_EQ(summarize(choice("deit_s16_distilled")).parameters, 22'436'432);
+  EXPECT_EQ(summarize(choice("deit_b16_distilled")).parameters, 87'338'192);
+  EXPECT_EQ(summarize(choice("deit_b16_distilled", {"image=384"})).parameters, 87'630'032);
 }
 
 TEST(Summary, CountsResNet18AsPublished) {
@@ -89,6 +115,27 @@ TEST(Summary, CountsHybridsAsPublished) {
   EXPECT_EQ(summarize(choice("r_vit_ti16")).parameters, 6'337'704);
 }
 
+TEST(Summary, CountsSwinAsPublished) {
+  struct Published {
+    const char* model;
+    int64_t parameters;
+    double multiply_adds;  // in units of 10^9
+  };
+  for (const auto& [model, parameters, multiply_adds] :
+       {Published{"swin_t", 28'288'354, 4.5}, Published{"swin_s", 49'606'258, 8.7},
+        Published{"swin_b", 87'768'224, 15.4}, Published{"swin_l", 196'532'476, 34.5},
+        Published{"swin_v2_t", 28'347'154, 5.9}, Published{"swin_v2_s", 49'728'418, 11.5},
+        Published{"swin_v2_b", 87'918'816, 20.3}}) {
+    const auto s = summarize(choice(model));
+    EXPECT_EQ(s.parameters, parameters) << model;
+    EXPECT_NEAR(giga(s), multiply_adds, 0.03 * multiply_adds) << model;
+  }
+  const auto large = summarize(choice("swin_b", {"image=384", "window=12"}));
+  EXPECT_EQ(large.parameters, 87'903'584);
+  EXPECT_NEAR(giga(large), 47.1, 0.03 * 47.1);
+  EXPECT_EQ(summarize(choice("swin_l", {"image=384", "window=12"})).parameters, 196'735'516);
+}
+
 TEST(Summary, NamesTheLayersOfABackbone) {
   const auto s = summarize(choice("r50_vit_b16"));
   const auto& root = layer(s, "patch_embed.backbone.stem.conv");
@@ -102,8 +149,72 @@ TEST(Summary, NamesTheLayersOfABackbone) {
   EXPECT_EQ(layer(s, "patch_embed.proj").output, (Shape{1, 196, 768}));
 }
 
+TEST(Summary, CountsPvtAsPublished) {
+  expect_published({{"pvt_tiny", 224, 13'229'288, 1.9},
+                    {"pvt_small", 224, 24'485'864, 3.8},
+                    {"pvt_medium", 224, 44'208'104, 6.7},
+                    {"pvt_large", 224, 61'369'320, 9.8},
+                    {"pvt_v2_b0", 224, 3'666'760, 0.6},
+                    {"pvt_v2_b1", 224, 14'009'000, 2.1},
+                    {"pvt_v2_b2", 224, 25'362'856, 4.0},
+                    {"pvt_v2_b3", 224, 45'238'696, 6.9},
+                    {"pvt_v2_b4", 224, 62'556'072, 10.1},
+                    {"pvt_v2_b5", 224, 81'956'008, 11.8}});
+}
+
+TEST(Summary, CountsReducedKeysOnce) {
+  const auto s = summarize(choice("pvt_tiny"));
+  const auto& reduction = layer(s, "block1.0.attn.sr");
+  EXPECT_EQ(reduction.output, (Shape{1, 64, 7, 7}));
+  EXPECT_EQ(reduction.multiply_adds, int64_t{64} * 7 * 7 * 64 * 8 * 8);
+  EXPECT_EQ(layer(s, "block1.0.attn.kv").multiply_adds, 49 * 64 * 128);
+  EXPECT_EQ(layer(s, "block1.0.attn.softmax").output, (Shape{1, 1, 3136, 49}));
+}
+
+TEST(Summary, CountsCvtAsPublished) {
+  expect_published({{"cvt_13", 224, 19'997'480, 4.5},
+                    {"cvt_13", 384, 19'997'480, 16.3},
+                    {"cvt_21", 224, 31'622'696, 7.1},
+                    {"cvt_21", 384, 31'622'696, 24.9},
+                    {"cvt_w24", 384, 277'196'392, 193.2},
+                    {"cvt_13_nas", 224, 18'078'440, 4.1}});
+}
+
 TEST(Summary, CountsCctAsItsPaper) {
   EXPECT_EQ(summarize(choice("cct_2_3x2")).parameters, 283'723);
+  EXPECT_EQ(summarize(choice("cct_4_3x2")).parameters, 482'123);
+  EXPECT_EQ(summarize(choice("cct_6_3x1")).parameters, 3'233'803);
+  EXPECT_EQ(summarize(choice("cct_7_3x1")).parameters, 3'760'139);
+  EXPECT_EQ(summarize(choice("cct_14_7x2")).parameters, 22'367'273);
+}
+
+TEST(Summary, CountsT2tVitAsPublished) {
+  struct Case {
+    const char* name;
+    int64_t parameters;
+    double giga;
+  };
+  for (const auto& c :
+       {Case{"t2t_vit_7", 4'255'694, 1.1}, Case{"t2t_vit_10", 5'834'702, 1.5},
+        Case{"t2t_vit_12", 6'887'374, 1.8}, Case{"t2t_vit_14", 21'465'806, 4.8},
+        Case{"t2t_vit_19", 39'085'070, 8.5}, Case{"t2t_vit_24", 64'000'974, 13.8},
+        Case{"t2t_vit_t_14", 21'465'422, 6.1}, Case{"t2t_vit_t_19", 39'084'686, 9.8},
+        Case{"t2t_vit_t_24", 64'000'590, 15.0}}) {
+    const auto s = summarize(choice(c.name));
+    EXPECT_EQ(s.parameters, c.parameters) << c.name;
+    EXPECT_NEAR(giga(s), c.giga, std::max(0.03 * c.giga, 0.06)) << c.name;  // rounded to a tenth
+  }
+}
+
+TEST(Summary, CountsTntAsPublished) {
+  const auto small = summarize(choice("tnt_s")), base = summarize(choice("tnt_b"));
+  EXPECT_EQ(small.parameters, 23'768'584);
+  EXPECT_EQ(base.parameters, 65'428'680);
+  EXPECT_NEAR(giga(small), 5.2, 0.03 * 5.2);
+  EXPECT_NEAR(giga(base), 14.1, 0.03 * 14.1);
+  const auto& words = layer(small, "blocks.0.inner_attn.attention");
+  EXPECT_EQ(words.output, (Shape{196, 16, 24}));
+  EXPECT_EQ(words.multiply_adds, 2 * 16 * 196 * 16 * 24);
 }
 
 TEST(Summary, SplitsThe302MNetworkIntoItsParts) {
@@ -164,7 +275,8 @@ TEST(Summary, GivesConvolutionsTheirShapes) {
 
 TEST(Summary, IsTheSameWithRealWeights) {
   for (const auto* name :
-       {"cct_2_3x2", "vit_c10_small", "resnet18", "r_vit_ti16", "hybrid_c10_small"}) {
+       {"cct_2_3x2", "vit_c10_small", "resnet18", "r_vit_ti16", "hybrid_c10_small", "pvt_c10",
+        "pvt_v2_c10", "cvt_c10", "tnt_c10", "swin_c10", "swin_v2_c10"}) {
     const auto chosen = choice(name);
     const auto model = chosen.build();
     model->train();

@@ -27,12 +27,27 @@ bool has_replaceable_head(const std::string& name) {
 
 /// The rule by names that holds for the models of this registry.
 bool decayed_by_name(const std::string& name, const torch::Tensor& t) {
-  return t.dim() >= 2 && !name.ends_with("_embed") && !name.ends_with("_token") &&
-         !name.ends_with("_bias");
+  const auto kind = name.substr(0, name.find_last_not_of("1234") + 1);  // "pos_embed" of stage 1
+  return t.dim() >= 2 && !kind.ends_with("_embed") && !kind.ends_with("_token") &&
+         !kind.ends_with("_bias") && !kind.ends_with("_pos") && !kind.ends_with("_table") &&
+         !kind.ends_with("_scale");
 }
 
-bool matrix_by_name(const std::string& name, const torch::Tensor& t) {
-  return name.starts_with("blocks.") && name.ends_with(".weight") && t.dim() == 2;
+/// How many matrices a weight stacks; 0: it is one.
+size_t stacked_by_name(const std::string& name) {
+  if (name.ends_with("qkv.weight") || name.ends_with("kqv.weight")) return 3;
+  return name.ends_with(".kv.weight") || name.ends_with(".qk.weight") ? 2 : 0;
+}
+
+/// The number, from 1, of the block in which each parameter is.
+std::map<const void*, int64_t> block_numbers(const Model& model) {
+  std::map<const void*, int64_t> numbers;
+  int64_t number = 0;
+  for (const auto& block : model.blocks_in_order()) {
+    ++number;
+    for (const auto& p : block->parameters()) numbers[p.unsafeGetTensorImpl()] = number;
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -49,6 +64,20 @@ TEST_P(Contract, TheHeadMakesTheAnswerOfTheFeatures) {
   EXPECT_TRUE(torch::allclose(model->logits(features), model->forward(x), 1e-5, 1e-6));
 }
 
+TEST_P(Contract, TheAnswerIsTheMeanOfAllHeads) {
+  torch::manual_seed(1);
+  const auto model = small(GetParam()).build();
+  test::shake(*model, 0.02);
+  model->eval();
+  const auto x = model->example_input(2);
+  const auto heads = model->logits_by_head(model->features(x));
+  EXPECT_EQ(heads.size(), GetParam().find("distilled") == std::string::npos ? 1U : 2U);
+  EXPECT_TRUE(torch::allclose(torch::stack(heads).mean(0), model->forward(x), 1e-5, 1e-6));
+  if (heads.size() > 1) {
+    EXPECT_FALSE(torch::allclose(heads[0], heads[1]));
+  }
+}
+
 TEST_P(Contract, ANewHeadStartsAtZeroAndLearns) {
   torch::manual_seed(1);
   const auto model = small(GetParam()).build();
@@ -63,14 +92,15 @@ TEST_P(Contract, ANewHeadStartsAtZeroAndLearns) {
   const auto y = model->forward(model->example_input(3));
   EXPECT_TRUE(y.equal(torch::zeros({3, 7})));
   y.select(1, 0).sum().backward();
-  int64_t in_head = 0;
+  size_t in_head = 0;
   for (const auto& info : model->parameter_info()) {
     if (info.tensor.size(0) != 7) continue;
     ++in_head;
     ASSERT_TRUE(info.tensor.grad().defined()) << info.name;
     EXPECT_GT(info.tensor.grad().abs().sum().item<double>(), 0) << info.name;
   }
-  EXPECT_EQ(in_head, 2);  // weight and bias
+  const auto heads = model->logits_by_head(model->features(model->example_input(1))).size();
+  EXPECT_EQ(in_head, 2 * heads);  // weight and bias
   EXPECT_TRUE(test::contains(test::error_of([&] { model->reset_head(0); }), "classes 0"));
 }
 
@@ -92,6 +122,7 @@ TEST_P(Contract, ACheckpointWithANewHeadLoadsAgain) {
 TEST_P(Contract, ParametersAreDecayedAndOrthogonalisedAsEver) {
   const auto model = small(GetParam()).build();
   const auto named = model->named_parameters();
+  const auto in_block = block_numbers(*model);
   const auto infos = model->parameter_info();
   ASSERT_EQ(infos.size(), named.size());
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -99,23 +130,25 @@ TEST_P(Contract, ParametersAreDecayedAndOrthogonalisedAsEver) {
     EXPECT_EQ(info.name, named[i].key());
     EXPECT_TRUE(info.tensor.is_same(named[i].value())) << info.name;
     EXPECT_EQ(info.decay, decayed_by_name(info.name, info.tensor)) << info.name;
-    EXPECT_EQ(info.matrix, matrix_by_name(info.name, info.tensor)) << info.name;
-    const bool qkv = info.name.ends_with("qkv.weight");
-    EXPECT_EQ(info.stacked.size(), qkv ? 3u : 0u) << info.name;
+    const bool matrix = in_block.contains(info.tensor.unsafeGetTensorImpl()) &&
+                        info.name.ends_with(".weight") && info.tensor.dim() == 2;
+    EXPECT_EQ(info.matrix, matrix) << info.name;
+    EXPECT_EQ(info.stacked.size(), matrix ? stacked_by_name(info.name) : 0) << info.name;
   }
 }
 
 TEST_P(Contract, DepthFollowsTheBlocks) {
   const auto model = small(GetParam()).build();
   const auto blocks = std::ssize(model->blocks_in_order());
-  EXPECT_EQ(blocks > 0, model->named_children().contains("blocks"));
+  EXPECT_TRUE(blocks > 0 || !model->named_children().contains("blocks"));
+  const auto in_block = block_numbers(*model);
+  int64_t passed = 0;  // what stands between two blocks counts as the one before
   for (const auto& info : model->parameter_info()) {
-    int64_t expected = 0;
-    if (info.name.starts_with("blocks."))
-      expected = std::stoll(info.name.substr(std::string("blocks.").size())) + 1;
-    else if (blocks > 0 && (info.name.starts_with("norm.") || info.name.starts_with("head.") ||
-                            info.name.starts_with("token_head.") || info.name.starts_with("pool.")))
-      expected = blocks + 1;
+    const auto found = in_block.find(info.tensor.unsafeGetTensorImpl());
+    const bool inside = found != in_block.end();
+    if (inside) passed = found->second;
+    const bool behind_all = !inside && blocks > 0 && passed == blocks;
+    const auto expected = behind_all ? blocks + 1 : passed;
     EXPECT_EQ(info.depth, expected) << info.name;
   }
 }
@@ -182,9 +215,11 @@ TEST(Vit, TellsThatItsPatchesDoNotOverlap) {
 }
 
 TEST(Cct, TellsWhichPixelsATokenSees) {
-  for (const int64_t convolutions : {1, 2}) {
+  for (const auto& [convolutions, kernel, stride] :
+       std::vector<std::tuple<int64_t, int64_t, int64_t>>{{1, 3, 1}, {2, 3, 1}, {1, 7, 2}}) {
     torch::manual_seed(1);
-    const CctConfig config{.image = 64, .convolutions = convolutions, .dim = 8};
+    const CctConfig config{
+        .image = 64, .convolutions = convolutions, .kernel = kernel, .stride = stride, .dim = 8};
     ConvTokenizer tokenizer(config);
     const auto tokens = Cct(config).image_tokens();
     ASSERT_TRUE(tokens.has_value());

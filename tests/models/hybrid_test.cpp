@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/shake.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/models/registry.h"
 
@@ -26,6 +27,23 @@ VitConfig on_resnet(ResNetStem stem, std::vector<int64_t> blocks, int64_t image)
           .heads = 2,
           .hidden = 48,
           .backbone = {.kind = BackboneKind::ResNet, .blocks = std::move(blocks), .stem = stem}};
+}
+
+/// A ResNet of bottlenecks as Caffe and Keras have it.
+ResNetConfig caffe_resnet() {
+  return {.image = 40,
+          .classes = 5,
+          .block = ResNetBlock::Bottleneck,
+          .blocks = {1, 2, 1},
+          .stride_first = true,
+          .conv_bias = true,
+          .norm_eps = 1e-3};
+}
+
+VitConfig on_backbone(const BackboneConfig& backbone, int64_t image) {
+  auto config = on_resnet(ResNetStem::ImageNet, {1}, image);
+  config.backbone = backbone;
+  return config;
 }
 
 }  // namespace
@@ -70,21 +88,67 @@ TEST(Hybrid, ABackboneGivesTheFeatureMapOfItsResNet) {
   }
 }
 
-TEST(Hybrid, TellsWhichPixelsATokenSees) {
+TEST(Hybrid, ABackboneOfBottlenecksGivesTheFeatureMapOfItsResNet) {
   torch::manual_seed(1);
-  const auto config = on_resnet(ResNetStem::Cifar, {1, 2}, /*image=*/32);
-  Vit model(config);
-  model.eval();  // BatchNorm then looks at no other pixel
-  const auto tokens = config.tokens();
-  const auto seen_by = [&](int64_t column) {
-    auto x = torch::randn({8, 3, 32, 32}).requires_grad_();
-    const auto middle = tokens.rows / 2 * tokens.columns + column;
-    model.patch_embed(x).select(1, middle).sum().backward();
-    return x.grad().abs().sum({0, 1, 2}).nonzero().flatten();
-  };
-  const auto here = seen_by(tokens.columns / 2), next = seen_by(tokens.columns / 2 + 1);
-  EXPECT_EQ((here.max() - here.min()).item<int64_t>() + 1, tokens.field);
-  EXPECT_EQ((next.min() - here.min()).item<int64_t>(), tokens.stride);
+  ResNet resnet(caffe_resnet());
+  test::shake(resnet, 0.1);  // biases, too
+  resnet.eval();
+  const auto config = on_backbone(*resnet.as_backbone(), /*image=*/40);
+  auto torchvision = config;
+  torchvision.backbone.stride_first = false;
+  const torch::NoGradGuard no_grad;
+  const auto x = torch::randn({2, 3, 40, 40});
+  const auto map = resnet.feature_map(x);
+  EXPECT_EQ(map.size(1), 1024);
+  EXPECT_EQ(map.size(2), 3);
+  for (const auto& c : {config, torchvision}) {
+    Vit model(c);
+    model.eval();
+    auto ours = model.backbone()->named_parameters();
+    for (const auto& item : resnet.named_parameters())
+      if (!item.key().starts_with("fc.")) ours[item.key()].copy_(item.value());
+    EXPECT_EQ(c.backbone.feature_map(40, 3).channels, 1024);
+    EXPECT_EQ(c.tokens().rows, 3);
+    EXPECT_EQ(model.backbone()->forward(x).equal(map), c.backbone.stride_first);
+  }
+  EXPECT_FALSE(Vit(config).as_backbone());
+}
+
+TEST(Hybrid, ABypassTakesMapsInPlaceOfImages) {
+  torch::manual_seed(1);
+  Vit model(on_resnet(ResNetStem::Cifar, {1, 1}, /*image=*/16));
+  model.eval();
+  const auto x = model.example_input(2);
+  const auto map = model.backbone()->forward(x), output = model.forward(x);
+  {
+    const BackboneBypass bypass;
+    EXPECT_TRUE(model.forward(map).equal(output));
+  }
+  EXPECT_TRUE(model.forward(x).equal(output));
+  EXPECT_EQ(Vit(vit_c10_small()).backbone(), nullptr);
+}
+
+TEST(Hybrid, TellsWhichPixelsATokenSees) {
+  const auto basic = on_resnet(ResNetStem::Cifar, {1, 2}, /*image=*/32);
+  auto bottlenecks = basic;
+  bottlenecks.backbone.block = ResNetBlock::Bottleneck;
+  auto caffe = bottlenecks;
+  caffe.backbone.stride_first = true;
+  for (const auto& config : {basic, bottlenecks, caffe}) {
+    torch::manual_seed(1);
+    Vit model(config);
+    model.eval();  // BatchNorm then looks at no other pixel
+    const auto tokens = config.tokens();
+    const auto seen_by = [&](int64_t column) {
+      auto x = torch::randn({8, 3, 32, 32}).requires_grad_();
+      const auto middle = tokens.rows / 2 * tokens.columns + column;
+      model.patch_embed(x).select(1, middle).sum().backward();
+      return x.grad().abs().sum({0, 1, 2}).nonzero().flatten();
+    };
+    const auto here = seen_by(tokens.columns / 2), next = seen_by(tokens.columns / 2 + 1);
+    EXPECT_EQ((here.max() - here.min()).item<int64_t>() + 1, tokens.field);
+    EXPECT_EQ((next.min() - here.min()).item<int64_t>(), tokens.stride);
+  }
 }
 
 TEST(Hybrid, AFreshBlockPassesItsShortcutOn) {

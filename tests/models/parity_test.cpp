@@ -1,59 +1,16 @@
-// ViT and ResNets against torchvision, hybrids against timm: see tests/fixtures/make_models.py
-// and make_hybrid.py.
-#include <gtest/gtest.h>
+// ViT and ResNets against torchvision, hybrids against timm, a distilled DeiT against its formulas,
+// Swin against torchvision and Microsoft's code: see tests/fixtures/make_models.py, make_hybrid.py,
+// make_deit.py and make_swin.py.
+#include "tests/support/parity.h"
 
-#include <nlohmann/json.hpp>
-
-#include "tests/support/formula_weights.h"
-#include "vitrine/core/files.h"
 #include "vitrine/models/resnet.h"
+#include "vitrine/models/swin.h"
 #include "vitrine/models/vit.h"
 
 namespace vitrine {
 namespace {
 
-constexpr double kOutput = 1e-4, kGradient = 1e-3;
-
-using test::numbers;
-
-/// `gradients_in`: the type in which gradients are compared; a deep network amplifies rounding.
-void expect_parity(Model& model, const std::string& name, const std::string& file = "models.json",
-                   torch::ScalarType gradients_in = torch::kFloat) {
-  const auto all =
-      nlohmann::json::parse(read_file(fs::path(VITRINE_SOURCE_DIR "/tests/fixtures") / file));
-  const auto& expected = all.at(name);
-  const int64_t B = expected["batch"], S = expected["image"], N = expected["classes"];
-  test::fill_by_name(model);
-  const auto x = numbers("input", {B, 3, S, S}, 2);
-  {
-    const torch::NoGradGuard no_grad;
-    model.eval();
-    const auto output = model.forward(x).flatten();
-    const auto values = expected["output"].get<std::vector<double>>();
-    ASSERT_EQ(output.numel(), static_cast<int64_t>(values.size()));
-    const auto reference = torch::tensor(values, torch::kFloat);
-    EXPECT_LT((output - reference).abs().max().item<double>(), kOutput);
-  }
-  model.train();
-  model.to(gradients_in);
-  const auto targets = torch::arange(B) % N;
-  const auto loss =
-      torch::nn::functional::cross_entropy(model.forward(x.to(gradients_in)), targets);
-  EXPECT_NEAR(loss.item<double>(), expected["loss"].get<double>(), kOutput);
-  loss.backward();
-  const auto& gradients = expected["gradients"];
-  EXPECT_EQ(model.named_parameters().size(), gradients.size());
-  for (const auto& item : model.named_parameters()) {
-    ASSERT_TRUE(gradients.contains(item.key())) << item.key();
-    const auto values = gradients[item.key()].get<std::vector<double>>();
-    const auto gradient = item.value().grad().to(torch::kDouble).flatten();
-    const double norm = values[0];
-    EXPECT_NEAR(gradient.norm().item<double>(), norm, kGradient * (norm + 1e-3)) << item.key();
-    for (size_t i = 1; i < values.size(); ++i)
-      EXPECT_NEAR(gradient[i - 1].item<double>(), values[i], kGradient * (norm + 1e-3))
-          << item.key() << " " << i;
-  }
-}
+using test::expect_parity;
 
 }  // namespace
 
@@ -66,6 +23,27 @@ TEST(Parity, ASmallVitEqualsTorchvision) {
 TEST(Parity, VitB16EqualsTorchvision) {
   Vit model(vit_b16());
   expect_parity(model, "vit_b16");
+}
+
+TEST(Parity, ADistilledDeitEqualsItsFormulas) {
+  Vit model({.image = 32,
+             .patch = 8,
+             .classes = 10,
+             .dim = 64,
+             .depth = 3,
+             .heads = 4,
+             .hidden = 128,
+             .distilled = true});
+  expect_parity(model, "small", "deit.json");
+  const auto expected = test::noted("deit.json", "small")["heads"];
+  const torch::NoGradGuard no_grad;
+  const auto heads =
+      model.logits_by_head(model.features(test::numbers("input", {3, 3, 32, 32}, 2)));
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const auto reference =
+        torch::tensor(expected.at(i).get<std::vector<double>>(), torch::kFloat).view({3, 10});
+    EXPECT_LT((heads[i] - reference).abs().max().item<double>(), test::kOutput) << i;
+  }
 }
 
 TEST(Parity, ResNet18EqualsTorchvision) {
@@ -113,6 +91,55 @@ TEST(Parity, AHybridWhoseMapsHaveOddSidesEqualsTimm) {
 TEST(Parity, AHybridOfTheStemAloneEqualsTimm) {
   Vit model(small_timm_hybrid(/*image=*/32, /*patch=*/4, {}));
   expect_parity(model, "stem", "hybrid.json");
+}
+
+SwinConfig small_swin(SwinVersion version, std::vector<int64_t> depths, int64_t window) {
+  return {.image = 32,
+          .patch = 2,
+          .classes = 10,
+          .dim = 16,
+          .depths = std::move(depths),
+          .heads = {2, 4, 2},
+          .window = window,
+          .mlp_ratio = 2,
+          .version = version,
+          .drop_path = 0};
+}
+
+TEST(Parity, ASmallSwinEqualsTorchvision) {
+  Swin model(small_swin(SwinVersion::V1, {2, 2, 1}, /*window=*/4));
+  expect_parity(model, "small", "swin.json");
+}
+
+TEST(Parity, ASmallSwinV2EqualsTorchvision) {
+  Swin model(small_swin(SwinVersion::V2, {2, 2, 1}, /*window=*/4));
+  expect_parity(model, "small_v2", "swin.json");
+}
+
+TEST(Parity, SwinTEqualsTorchvision) {
+  auto config = swin_t();
+  config.classes = 10;
+  Swin model(config);
+  expect_parity(model, "swin_t", "swin.json");
+}
+
+TEST(Parity, SwinV2TEqualsTorchvision) {
+  auto config = swin_v2_t();
+  config.classes = 10;
+  Swin model(config);
+  expect_parity(model, "swin_v2_t", "swin.json");
+}
+
+TEST(Parity, ASwinWhoseWindowExceedsItsLastGridEqualsMicrosofts) {
+  Swin model(small_swin(SwinVersion::V1, {2, 1, 1}, /*window=*/8));
+  expect_parity(model, "microsoft", "swin.json");
+}
+
+TEST(Parity, ASwinV2OfAnotherPretrainedWindowEqualsMicrosofts) {
+  auto config = small_swin(SwinVersion::V2, {2, 1, 1}, /*window=*/8);
+  config.pretrained_windows = {6, 6, 3};
+  Swin model(config);
+  expect_parity(model, "microsoft_v2", "swin.json");
 }
 
 }  // namespace vitrine

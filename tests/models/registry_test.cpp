@@ -35,6 +35,13 @@ std::vector<int64_t> answer_shape(const Model& model) {
   return {};
 }
 
+/// What a published network has though nothing reads it: the last block of CvT is read at its class
+/// token, which the convolution before the queries leaves out.
+bool is_idle(const std::string& model, const std::string& parameter) {
+  return model.starts_with("cvt_") &&
+         parameter.starts_with("stage2.blocks.0.attn.conv_proj_q.");  // of a small one
+}
+
 class EveryModel : public testing::TestWithParam<std::string> {};
 
 }  // namespace
@@ -61,7 +68,8 @@ TEST_P(EveryModel, GivesEveryParameterAGradient) {
   objective->loss(*model, {x, targets}).loss.backward();
   for (const auto& item : model->named_parameters()) {
     ASSERT_TRUE(item.value().grad().defined()) << item.key();
-    EXPECT_GT(item.value().grad().abs().sum().item<double>(), 0) << item.key();
+    EXPECT_EQ(item.value().grad().abs().sum().item<double>() > 0, !is_idle(GetParam(), item.key()))
+        << item.key();
   }
 }
 

@@ -256,6 +256,11 @@ std::vector<Case> layer_cases() {
        [](const Tensor& x) {
          return torch::conv1d(x, numbers({2, 3, 3}), {}, 1, 1);
        }},
+      {"im2col",
+       [](const Tensor& x) {
+         return torch::im2col(x, {3, 2}, {1, 2}, {1, 0}, {2, 1});
+       },
+       image},
       {"max_pool2d", [](const Tensor& x) { return torch::max_pool2d(x, 3, 2, 1); }, image},
       {"max_pool2d, odd sides",
        [](const Tensor& x) {

@@ -300,7 +300,7 @@ TEST(Figure, GrowsWithTheNamesOfAHeatMap) {
   for (const auto& name : map.row_names) EXPECT_EQ(count(svg, ">" + name + "<"), 2u) << name;
   for (int i = 60; i < 1000; ++i) map.row_names.push_back(fmt::format("class-{}", i));
   map.column_names = map.row_names;
-  map.values = {1000, 1000, std::vector<double>(1000 * 1000, 0.5)};
+  map.values = {1000, 1000, std::vector<double>(1'000'000, 0.5)};
   EXPECT_TRUE(is_png(Figure{.panels = {map}}.render("png")));  // some names are left out
 }
 

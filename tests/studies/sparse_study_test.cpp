@@ -8,11 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/translations.h"
 #include "vitrine/core/files.h"
-#include "vitrine/studies/sparse/cost.h"
-#include "vitrine/studies/sparse/curves.h"
-#include "vitrine/studies/sparse/growth.h"
-#include "vitrine/studies/sparse/networks.h"
-#include "vitrine/studies/sparse/stored.h"
+#include "vitrine/studies/sparse/measure.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -176,8 +172,8 @@ TEST(SparseReport, TellsWhatIsThereAndNamesWhatIsMissing) {
   for (const auto* text :
        {"Not run yet: sampling, orders, strides, best, images.", "n^1.50 and its memory as n^1.00",
         "Dense attention was not run from n = 4000 on", "dense, failed: no memory",
-        "lowest on the test set is strided with 5.100 bits per dim, then local (+0.250). All made "
-        "10 updates.",
+        ("lowest on the test set is strided with 5.100 bits per dim, then local (+0.250). All made "
+         "10 updates."),
         "with recomputation the step takes 0.05 GB, below the target of 3 GB"})
     EXPECT_TRUE(test::contains(html, text));
   const auto korean = read_file(folder / "report.ko.html");

@@ -109,6 +109,14 @@ TEST_F(FineTuning, TakesModelAndHeadOfTheSameClassesAsTheyAre) {
   EXPECT_TRUE(test::contains(said_, fmt::format("{} tensors loaded", weights.size())));
 }
 
+TEST_F(FineTuning, TheRecipeIsReadWithoutTheWeights) {
+  auto bytes = read_file(init_);
+  bytes.back() ^= 1;
+  write_file_atomically(init_, bytes);
+  EXPECT_EQ(recipe().data.preprocess.mean[0], 0.1);
+  EXPECT_TRUE(test::contains(test::error_of([&] { started(); }), "checksum"));
+}
+
 TEST_F(FineTuning, ANewHeadOfZerosStartsAtTheLogarithmOfTheClasses) {
   run({"data.dataset.classes=3", "train.epochs=1"});
   EXPECT_TRUE(test::contains(messages_, "new head of zeros (head.weight, head.bias)"));

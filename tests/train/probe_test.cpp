@@ -88,6 +88,16 @@ TEST_F(Probing, LeavesANetworkWhoseEvaluationIsTheProbes) {
     EXPECT_EQ(before.find(name)->equal(weight), !name.starts_with("head.")) << name;
 }
 
+TEST_F(Probing, ADistilledNetworkTakesTheClassifierInItsTwoHeads) {
+  test::save_small_checkpoint(model_, "deit_ti16_distilled", test::kSmallVit);
+  const auto outcome = probe({}, "run");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto scored = test::run_command({"eval", (folder_ / "run").string(), "--json"});
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  EXPECT_NEAR(nlohmann::json::parse(scored.out).at("loss").get<double>(),
+              test_metrics(folder_ / "run").at("loss").get<double>(), 1e-4);
+}
+
 TEST_F(Probing, FeaturesAreComputedOncePerWeightsAndPreprocessing) {
   ASSERT_EQ(probe({}, "one").code, 0);
   const auto again = probe({}, "two");

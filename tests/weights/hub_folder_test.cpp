@@ -102,6 +102,85 @@ TEST_F(HubFolder, OfTimmComesBackWhole) {
   EXPECT_EQ(json::parse(read_file(out_ / "config.json"))["pretrained_cfg"]["crop_mode"], "squash");
 }
 
+TEST_F(HubFolder, OfTimmHoldsAResNet) {
+  auto how = kCrop;
+  how.image = 32;
+  how.resize = 36;
+  save({"image=32", "classes=3"}, how, "resnet18");
+  const auto outcome = run_export("timm", out_);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  expect_same(load_checkpoint(out_));
+  const auto config = json::parse(read_file(out_ / "config.json"));
+  EXPECT_EQ(config["architecture"], "resnet18");
+  EXPECT_EQ(config["num_features"], 512);
+  for (const auto* file : {"a.safetensors", "a.npz"}) {
+    ASSERT_EQ(run_export("torchvision", folder_ / file).code, 0) << file;
+    EXPECT_TRUE(has_same_weights(import_weights(folder_ / file).checkpoint)) << file;
+  }
+}
+
+TEST_F(HubFolder, AResNetThatTheyDoNotHaveIsRefused) {
+  save({"stem=cifar", "classes=3"}, kCrop, "resnet18");
+  EXPECT_TRUE(
+      test::contains(refusal("torchvision"), "has stem imagenet, but this model has cifar"));
+  save({"blocks=[1, 1, 1, 1]", "classes=3"}, kCrop, "resnet18");
+  EXPECT_TRUE(test::contains(refusal("timm"), "so it cannot become a resnet18"));
+  EXPECT_TRUE(test::contains(refusal("google"), "so it cannot become a ViT of Google"));
+}
+
+/// Settings of a small hybrid, besides those of its backbone.
+std::vector<std::string> small_hybrid(const std::vector<std::string>& more) {
+  std::vector<std::string> settings = {"image=32", "classes=3", "dim=192",
+                                       "depth=1",  "heads=3",   "hidden=96"};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+TEST_F(HubFolder, OfTimmHoldsAHybrid) {
+  auto how = kCrop;
+  how.image = 32;
+  how.resize = 36;
+  const std::vector<std::pair<std::string, std::string>> backbones = {
+      {"backbone.blocks=[3, 4, 9]", "vit_base_r50_s16_224"},
+      {"backbone.blocks=[]", "vit_tiny_r_s16_p8_224"}};
+  for (const auto& [blocks, architecture] : backbones) {
+    save(small_hybrid(
+             {"patch=2", "backbone.standardize=variance", "backbone.norm_eps=1e-05", blocks}),
+         how, "r_vit_ti16");
+    const auto outcome = run_export("timm", out_);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    expect_same(load_checkpoint(out_));
+    EXPECT_EQ(json::parse(read_file(out_ / "config.json"))["architecture"], architecture);
+  }
+}
+
+TEST_F(HubFolder, AHybridOfAnotherBackboneIsAFileWithoutConfig) {
+  save(small_hybrid({"patch=2", "backbone.width=32", "backbone.blocks=[1, 2]"}), kCrop,
+       "r_vit_ti16");
+  const auto outcome = run_export("timm", folder_ / "a.safetensors");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(test::contains(outcome.err, "with backbone.standardize=variance, this model with "));
+  EXPECT_TRUE(test::contains(outcome.err, "timm has no hybrid with backbone.blocks=[1, 2] and "));
+  EXPECT_TRUE(has_same_weights(import_weights(folder_ / "a.safetensors").checkpoint));
+  EXPECT_EQ(run_export("timm", out_).code, 2);
+}
+
+TEST_F(HubFolder, AHybridOfGoogleComesBackToTheBit) {
+  save(small_hybrid(
+           {"patch=2", "activation=gelu_tanh", "backbone.width=32", "backbone.blocks=[1, 2]"}),
+       kCrop, "r_vit_ti16");
+  const auto path = folder_ / "a.npz";
+  const auto outcome = run_export("google", path);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("differ"), std::string::npos) << outcome.err;
+  EXPECT_EQ(load_npz(path).find("gn_root/scale")->sizes(), torch::IntArrayRef({1, 1, 1, 32}));
+  const auto back = import_weights(path);
+  EXPECT_EQ(back.source, "google_hybrid");
+  EXPECT_TRUE(has_same_weights(back.checkpoint));
+}
+
 TEST_F(HubFolder, OfHuggingFaceComesBackWhole) {
   for (const auto& how : {kCrop, kStretch}) {
     save({"norm_eps=1e-07", "activation=quick_gelu"}, how);
@@ -109,6 +188,20 @@ TEST_F(HubFolder, OfHuggingFaceComesBackWhole) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     expect_same(load_checkpoint(out_));
   }
+}
+
+TEST_F(HubFolder, OfBothHoldsADistilledDeit) {
+  const std::vector<std::string> small = {"image=16", "patch=4", "classes=3", "dim=48",
+                                          "depth=2",  "heads=4", "hidden=80"};
+  for (const auto* names : {"timm", "hf"}) {
+    save(small, kCrop, "deit_ti16_distilled");
+    fs::remove_all(out_);
+    const auto outcome = run_export(names, out_);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    expect_same(load_checkpoint(out_));
+  }
+  EXPECT_EQ(json::parse(read_file(out_ / "config.json"))["model_type"], "deit");
+  EXPECT_TRUE(test::contains(refusal("google"), "'dist_token' has no name in a ViT of Google"));
 }
 
 TEST_F(HubFolder, FilesOfEverySourceComeBackToTheBit) {
@@ -140,8 +233,10 @@ TEST_F(HubFolder, WhatTheOtherCannotBeIsRefusedOrSaid) {
   save({}, kCrop, "cct_2_3x2");
   EXPECT_TRUE(test::contains(refusal("timm"), "so it cannot become a ViT with the names of timm"));
   save({"norm_eps=1e-12"});
-  EXPECT_TRUE(test::contains(run_export("timm", out_).err, "1e-06 as epsilon of LayerNorm"));
-  EXPECT_TRUE(test::contains(run_export("google", folder_ / "g.npz").err, "GELU with tanh"));
+  EXPECT_TRUE(test::contains(run_export("timm", out_).err,
+                             "with norm_eps=1e-06, this model with norm_eps=1e-12"));
+  EXPECT_TRUE(test::contains(run_export("google", folder_ / "g.npz").err,
+                             "with activation=gelu_tanh, this model with activation=gelu"));
   EXPECT_EQ(run_export("google", folder_ / "google").code, 2);
   EXPECT_EQ(run_export("tim", out_).code, 2);
   EXPECT_EQ(run_export("timm", out_, {"--format", "zip"}).code, 2);
@@ -186,8 +281,8 @@ TEST_F(HubFolder, ConfigThatCannotBeHonouredIsRefused) {
                    [](json& r) { r["pretrained_cfg"]["interpolation"] = "lanczos"; }),
       "interpolation 'lanczos' is not supported"));
   EXPECT_TRUE(
-      test::contains(message_with("hf", "config.json", [](json& r) { r["model_type"] = "swin"; }),
-                     "model_type 'swin' is not supported"));
+      test::contains(message_with("hf", "config.json", [](json& r) { r["model_type"] = "beit"; }),
+                     "model_type 'beit' is not supported"));
   EXPECT_TRUE(test::contains(
       message_with("hf", "config.json", [](json& r) { r["num_attention_heads"] = "many"; }),
       "num_attention_heads \"many\" is not a number"));

@@ -1,4 +1,4 @@
-#include "vitrine/weights/name_map.h"
+#include "vitrine/weights/mapped_file.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

@@ -129,7 +129,7 @@ TEST(PublishedWeights, AreListedWithAllThatIsKnown) {
     EXPECT_EQ(w.top1 == 0, name.ends_with("-in21k")) << name;
     summed += !w.sha256.empty();
   }
-  EXPECT_EQ(summed, 18);
+  EXPECT_EQ(summed, 25);
   EXPECT_EQ(published_weights().get("r50_vit_b16-in1k").file_name("x"), "R50+ViT-B_16.npz");
   EXPECT_EQ(published_weights().get("resnet50-imagenet").file_name("x"), "x");
 }

@@ -139,6 +139,7 @@ TEST(ResNetNames, OfKerasComeFromTensorFlowJs) {
   const auto imported = import_weights(folder / "model.json", {});
   EXPECT_EQ(imported.source, kKeras);
   EXPECT_EQ(to_yaml(imported.checkpoint.info.model), to_yaml(choice));
+  EXPECT_EQ(to_yaml(stored_info(folder / "model.json").model), to_yaml(choice));
   const auto x = torch::randn({1, 3, 64, 64});
   EXPECT_TRUE(imported.checkpoint.model->forward(x).equal(model->forward(x)));
   // Their first convolution reads blue, green, red in the layout (h, w, in, out).

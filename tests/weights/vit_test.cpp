@@ -3,10 +3,12 @@
 #include <torch/torch.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
+#include "tests/support/formula_weights.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/formats/npz.h"
 #include "vitrine/models/model.h"
@@ -27,10 +29,11 @@ struct Case {
 
 /// A small ViT of a source's own settings, and a file with its weights and names.
 struct SmallVit {
-  explicit SmallVit(const std::string& source, const std::vector<std::string>& more = {}) {
+  explicit SmallVit(const std::string& source, const std::vector<std::string>& more = {},
+                    const std::string& name = "vit_ti16") {
     auto settings = kSmall;
     settings.insert(settings.end(), more.begin(), more.end());
-    choice = read_model("name: vit_ti16", settings, "test");
+    choice = read_model("name: " + name, settings, "test");
     torch::manual_seed(3);
     model = choice.build();
     const torch::NoGradGuard no_grad;
@@ -92,6 +95,7 @@ TEST_P(VitNames, RoundTripIsExact) {
   EXPECT_TRUE(back.checkpoint.model->forward(x).equal(model->forward(x)));
   auto expected = whole_numbers(choice), found = whole_numbers(back.checkpoint.info.model);
   EXPECT_EQ(found, expected);
+  EXPECT_EQ(whole_numbers(stored_model(folder / "a.npz")), expected);
   const auto weights = named_weights(*model), others = named_weights(*back.checkpoint.model);
   for (size_t i = 0; i < weights.size(); ++i)
     EXPECT_TRUE(weights[i].second.equal(others[i].second));
@@ -262,8 +266,6 @@ TEST(VitSources, HuggingFaceWithoutItsClassifier) {
   const torch::NoGradGuard no_grad;
   const auto x = vit.model->example_input(2);
   EXPECT_TRUE(imported.checkpoint.model->features(x).equal(vit.model->features(x)));
-  vit.tensor("embeddings.distillation_token") = torch::zeros({1, 1, 64});
-  EXPECT_TRUE(test::contains(vit.message(), "'embeddings.distillation_token': distilled models"));
 }
 
 TEST(VitSources, OldNamesOfTorchvision) {
@@ -284,8 +286,52 @@ TEST(VitSources, DeitIIIHasLayerScaleAndNoPositionOfTheClassToken) {
   vit.tensor("blocks.1.gamma_2") = torch::zeros({63});
   EXPECT_TRUE(
       test::contains(vit.message(), "'blocks.1.gamma_2' is 63, the other weights ask for 64"));
-  vit.tensor("dist_token") = torch::zeros({1, 1, 64});
-  EXPECT_TRUE(test::contains(vit.message(), "'dist_token': distilled models"));
+}
+
+TEST(VitSources, ADistilledDeitHasASecondTokenAndHead) {
+  const torch::NoGradGuard no_grad;
+  for (const auto* source : {"timm_vit", "hugging_face_deit"}) {
+    const bool timm = std::string(source) == "timm_vit";
+    SmallVit vit(source, {timm ? "norm_eps=1e-06" : "norm_eps=1e-12"}, "deit_ti16_distilled");
+    const auto back = vit.imported();
+    EXPECT_EQ(back.source, source);
+    EXPECT_EQ(to_yaml(back.checkpoint.info.model), to_yaml(vit.choice));
+    EXPECT_EQ(back.checkpoint.info.preprocess->mean.at(0), 0.485);
+    EXPECT_TRUE(vit.comes_back()) << source;
+    EXPECT_TRUE(test::contains(vit.imported({.settings = {"image=32"}}).account.lines(),
+                               "1x18x64 -> 1x66x64, bicubic"));
+    vit.erase(timm ? "head_dist." : "distillation_classifier.");
+    EXPECT_TRUE(test::contains(vit.message(), "only one of its two heads"));
+    vit.erase(timm ? "head." : "cls_classifier.");
+    const auto headless = vit.imported();
+    EXPECT_EQ(headless.account.count(LoadStatus::Missing), 4);
+    const auto x = vit.model->example_input(2);
+    EXPECT_TRUE(headless.checkpoint.model->features(x).equal(vit.model->features(x)));
+    EXPECT_EQ(headless.checkpoint.model->forward(x).abs().sum().item<double>(), 0);
+  }
+}
+
+TEST(VitSources, ADistilledDeitThatReadsOneTokenIsRefused) {
+  SmallVit vit("hugging_face_deit", {}, "deit_ti16_distilled");
+  vit.erase("distillation_classifier.");
+  vit.rename("cls_classifier.", "classifier.");
+  EXPECT_TRUE(test::contains(vit.message(), "leaves out the distillation token"));
+}
+
+TEST(VitSources, AFileOfDeitGivesTheLogitsOfItsFormulas) {
+  const torch::NoGradGuard no_grad;
+  const fs::path fixtures = VITRINE_SOURCE_DIR "/tests/fixtures";
+  const auto expected = nlohmann::json::parse(read_file(fixtures / "deit.json"))["file"];
+  const auto path = fixtures / "deit_distilled.pth";
+  const int64_t image = expected["image"], batch = expected["batch"];
+  const auto x = test::numbers("input", {batch, 3, image, image}, 2);
+  const auto wanted = torch::tensor(expected["output"].get<std::vector<double>>(), torch::kFloat);
+  const auto error = [&](const std::string& heads) {
+    const auto model = import_weights(path, {.settings = {heads}}).checkpoint.model;
+    return (model->forward(x).flatten() - wanted).abs().max().item<double>();
+  };
+  EXPECT_LT(error("heads=2"), 1e-4);
+  EXPECT_GT(error("heads=1"), 1e-3);
 }
 
 TEST(VitSources, DeitIsToldByTheNameOfItsFile) {
@@ -358,6 +404,12 @@ TEST(Checkpoint, OfOthersIsTakenAsItIs) {
   save_npz(vit.folder / "b.npz", vit.file.tensors);
   EXPECT_TRUE(load_checkpoint(vit.folder / "b.npz").model->forward(x).equal(vit.model->forward(x)));
   EXPECT_EQ(whole_numbers(stored_model(path)), whole_numbers(vit.choice));
+  for (const auto& file : {path, vit.folder / "b.npz"}) {
+    const auto described = stored_info(file), loaded = load_checkpoint(file).info;
+    EXPECT_EQ(to_yaml(described.model), to_yaml(loaded.model));
+    EXPECT_EQ(to_yaml(*described.preprocess), to_yaml(*loaded.preprocess));
+    EXPECT_EQ(described.classes, loaded.classes);
+  }
   EXPECT_EQ(test::run_command({"summary", path}).code, 0);
   EXPECT_TRUE(is_published(path));
   save_checkpoint(vit.folder / "own.safetensors", *vit.model, {.model = vit.choice});

@@ -49,7 +49,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   open_device(o.device);
   check_model_fits(choice, /*copies=*/1);
   const auto model = choice.build();
-  check(!o.recompute || model->named_children().contains("blocks"),
+  check(!o.recompute || !model->blocks_in_order().empty(),
         "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;
   const ThroughputOptions options{o.batch, o.seconds, o.device};

@@ -170,7 +170,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
     if (sampled) json["examples_of_split"] = batches.size();
     json.update(metrics_json(evaluation.metrics));
     for (const auto* shown : reports) json.update(shown->json());
-    streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    streams.out << json_line(json);
     return 0;
   }
   streams.out << fmt::format(
@@ -188,9 +188,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
 Command eval_command() {
   return {"eval", "evaluate a trained model on a split of its data", [](CLI::App& app) {
             const auto o = std::make_shared<EvalOptions>();
-            app.add_option("model", o->model,
-                           "a run folder (its best checkpoint), a checkpoint or published weights")
-                ->required();
+            add_model(app, "model", o->model);
             app.add_option(
                 "overrides", o->overrides,
                 "data.key=value or seed=value in place of the run's, such as data.root=DIR");

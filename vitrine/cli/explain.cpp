@@ -28,10 +28,6 @@ struct ExplainOptions {
   bool json = false;
 };
 
-void print_json(const ordered_json& json, Streams streams) {
-  streams.out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
-}
-
 ordered_json json_of(const std::vector<FaithfulnessScore>& scores) {
   auto list = ordered_json::array();
   for (const auto& score : scores)
@@ -90,7 +86,7 @@ int explain_one(const ExplainOptions& o, const fs::path& file, Streams streams) 
   streams.err << text_of(file.string(), e, files.size());
   if (!e.curves.empty()) streams.err << scores_text(faithfulness({e.curves}));
   if (o.json)
-    print_json(json_of(file.string(), e, files), streams);
+    streams.out << json_line(json_of(file.string(), e, files));
   else
     streams.out << files.back().string() << '\n';
   return 0;
@@ -110,7 +106,7 @@ int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, St
       ++failed;
       progress->clear();
       streams.err << "error: " << e.what() << '\n';
-      if (o.json) print_json({{"file", file.string()}, {"error", e.what()}}, streams);
+      if (o.json) streams.out << json_line({{"file", file.string()}, {"error", e.what()}});
     }
     if (image.width > 0) {
       auto config = o.config;
@@ -118,7 +114,7 @@ int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, St
       config.seed = static_cast<uint64_t>(done) + 1;
       const auto e = explain(checkpoint, image, config);
       const auto written = gallery.add(e, file.filename().string());
-      if (o.json) print_json(json_of(file.string(), e, written), streams);
+      if (o.json) streams.out << json_line(json_of(file.string(), e, written));
     }
     progress->update(++done);
   }
@@ -128,7 +124,7 @@ int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, St
   const auto scores = gallery.scores();
   if (!scores.empty()) streams.err << scores_text(scores);
   if (o.json)
-    print_json({{"index", page.string()}, {"faithfulness", json_of(scores)}}, streams);
+    streams.out << json_line({{"index", page.string()}, {"faithfulness", json_of(scores)}});
   else
     streams.out << page.string() << '\n';
   return failed > 0 ? 1 : 0;
@@ -147,9 +143,7 @@ Command explain_command() {
   return {
       "explain", "show which parts of an image a prediction comes from", [](CLI::App& app) {
         const auto o = std::make_shared<ExplainOptions>();
-        app.add_option("-m,--model", o->model,
-                       "a run folder (its best checkpoint), a checkpoint or published weights")
-            ->required();
+        add_model(app, "-m,--model", o->model);
         app.add_option("images", o->inputs, "JPEG, PNG or WebP files, or folders of them")
             ->required();
         app.add_option("-o,--out", o->out,

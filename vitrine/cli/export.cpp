@@ -36,7 +36,7 @@ int write_weights(const ExportOptions& o, Streams streams) {
   const bool folder = !o.out.ends_with("." + o.format);
   check_usage(!folder || (!npz && !weights.files.empty()),
               "export: -o {} does not end in .{}; a folder is for --format safetensors with the "
-              "names of timm or hf",
+              "names of timm or hf, and for models that they have",
               o.out, o.format);
   if (folder) make_folder(o.out);
   const auto path = folder ? fs::path(o.out) / "model.safetensors" : fs::path(o.out);
@@ -98,14 +98,13 @@ Command export_command() {
   return {"export", "write a model for other programs: ONNX, or weights under their names",
           [](CLI::App& app) {
             const auto o = std::make_shared<ExportOptions>();
-            app.add_option("model", o->model,
-                           "a run folder (its best checkpoint), a checkpoint or published weights")
-                ->required();
+            add_model(app, "model", o->model);
             app.add_option("--format", o->format,
                            "onnx: the network; safetensors or npz: weights under others' names; "
                            "default: by the ending of -o, else safetensors");
             app.add_option("--names", o->names,
-                           "safetensors, npz: whose names: timm, hf, torchvision or google (ViT)")
+                           "safetensors, npz: whose names: timm (ViT, hybrids, ResNet), hf (ViT), "
+                           "torchvision (ViT, ResNet) or google (ViT, hybrids)")
                 ->capture_default_str();
             app.add_option("-o,--out", o->out,
                            "the file; or, for timm and hf, a folder, with config.json")

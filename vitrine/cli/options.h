@@ -4,11 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "vitrine/core/fields.h"
 #include "vitrine/core/nearest.h"
 
-// Checks of options whose refusals name the values that are taken.
+// What several commands declare or print alike. Refusals name the values that are taken.
 namespace vitrine::cli {
 
 /// Accepts numbers for which `fits` holds. What is no number is left for CLI11 to refuse.
@@ -51,6 +52,18 @@ CLI::Validator one_of(const Choices<E>& choices) {
                                fmt::join(names, ", "));
           },
           /*validator_desc=*/""};
+}
+
+/// One line of JSON; bytes that are no UTF-8, as names of files may have, are replaced.
+inline std::string json_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+/// Declares the model that a command uses, as an option or by its position.
+inline void add_model(CLI::App& app, const char* name, std::string& model) {
+  app.add_option(name, model,
+                 "a run folder (its best checkpoint), a checkpoint or published weights")
+      ->required();
 }
 
 /// Declares --threads; 0 is for all cores.

@@ -42,10 +42,6 @@ std::string text_of(const std::string& file, const std::vector<Prediction>& pred
   return text;
 }
 
-std::string line(const ordered_json& json) {
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
-
 /// A table of predictions: the file, then class and probability of the likeliest, the next, ...,
 /// then why a file has none.
 class PredictionTable {
@@ -90,8 +86,8 @@ int predict_images(const PredictOptions& o, Streams streams) {
     if (!read || o.csv.empty() || o.json) progress.clear();
     if (!read) streams.err << "error: " << result.error << '\n';
     if (o.json)
-      streams.out << line(read ? json_of(file, result.predictions)
-                               : ordered_json{{"file", file}, {"error", result.error}});
+      streams.out << json_line(read ? json_of(file, result.predictions)
+                                    : ordered_json{{"file", file}, {"error", result.error}});
     else if (read && o.csv.empty())
       streams.out << text_of(file, result.predictions);
     failed += !read;
@@ -125,14 +121,15 @@ int predict_sums(const PredictOptions& o, Streams streams) {
       check(pair.has_value(),
             "predict: '{}' is not a sum of two numbers from 0 to 99, such as 57+68", text);
       const auto sum = network.add(*pair);
-      streams.out
-          << (o.json
-                  ? line({{"input", text}, {"sum", sum.value}, {"probability", sum.probability}})
-                  : fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value, 100 * sum.probability));
+      streams.out << (o.json ? json_line({{"input", text},
+                                          {"sum", sum.value},
+                                          {"probability", sum.probability}})
+                             : fmt::format("{} = {}  ({:.2f} %)\n", text, sum.value,
+                                           100 * sum.probability));
     } catch (const Error& e) {
       failed = true;
       streams.err << "error: " << e.what() << '\n';
-      if (o.json) streams.out << line({{"input", text}, {"error", e.what()}});
+      if (o.json) streams.out << json_line({{"input", text}, {"error", e.what()}});
     }
   }
   return failed ? 1 : 0;
@@ -152,9 +149,7 @@ Command predict_command() {
   return {
       "predict", "classify images, or add two numbers", [](CLI::App& app) {
         const auto o = std::make_shared<PredictOptions>();
-        app.add_option("-m,--model", o->model,
-                       "a run folder (its best checkpoint), a checkpoint or published weights")
-            ->required();
+        add_model(app, "-m,--model", o->model);
         app.add_option("inputs", o->inputs,
                        "JPEG, PNG or WebP files, folders of them, or expressions such as 57+68")
             ->required();

@@ -60,9 +60,7 @@ Command probe_command() {
   return {"probe", "train a linear classifier on the frozen features of a model",
           [](CLI::App& app) {
             const auto o = std::make_shared<ProbeCommandOptions>();
-            app.add_option("-m,--model", o->model,
-                           "a run folder (its best checkpoint), a checkpoint or published weights")
-                ->required();
+            add_model(app, "-m,--model", o->model);
             app.add_option("--data", o->data, "data set; default cifar10");
             app.add_option("--image", o->image,
                            "side of the images in pixels; 0 = as the model was trained")

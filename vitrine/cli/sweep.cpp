@@ -24,13 +24,6 @@ std::string command_line(const SweepCommandOptions& o) {
   return line;
 }
 
-int64_t failures(const SweepResult& result) {
-  int64_t count = 0;
-  for (const auto& point : result.points)
-    for (const auto& run : point.runs) count += run.failed();
-  return count;
-}
-
 int run_sweep_command(const SweepCommandOptions& o, Streams s) {
   const auto config = o.smoke ? smoke_sweep_config(read_sweep(o.file)) : read_sweep(o.file);
   const SweepOptions options{.out = o.out,
@@ -45,7 +38,7 @@ int run_sweep_command(const SweepCommandOptions& o, Streams s) {
     return 1;
   }
   s.out << read_file(folder / "results.md");
-  if (failures(result) == 0) return 0;
+  if (count_runs(result).failed == 0) return 0;
   s.err << fmt::format("some runs failed: {} says why; rerun them with: {} --retry-failed\n",
                        (folder / "results.csv").string(), options.command);
   return 1;

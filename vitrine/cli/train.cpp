@@ -16,6 +16,7 @@ struct TrainOptions {
   std::string resume;
   std::string out = "runs";
   std::string run;
+  std::string cache = "cache/features";
   std::string device = "cpu";
   int64_t threads = 0;
 };
@@ -66,9 +67,14 @@ int run_train(const TrainOptions& o, Streams s) {
                            .threads = o.threads,
                            .out = o.out,
                            .folder = o.run,
+                           .cache = o.cache,
                            .on_message = [&](const std::string& text) { s.err << text << '\n'; }};
   const auto outcome = resume ? resume_run(o.resume, options)
                               : run_recipe(read_recipe(o.recipe, o.overrides), options);
+  if (outcome.stop_reason == StopReason::Interrupted && outcome.folder.empty()) {
+    s.err << "interrupted; the same command uses the feature maps that are done\n";
+    return 1;
+  }
   if (outcome.stop_reason == StopReason::Interrupted) {
     s.err << "interrupted; resume with: vitrine train --resume " << outcome.folder.string() << '\n';
     return 1;
@@ -87,6 +93,9 @@ Command train_command() {
             app.add_option("--resume", o->resume, "resume the run in this folder");
             app.add_option("--out", o->out, "parent of the run folders")->capture_default_str();
             app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
+            app.add_option("--cache", o->cache,
+                           "where feature maps are kept, with train.cache_backbone")
+                ->capture_default_str();
             app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
             add_threads(app, o->threads);
             return [o](Streams s) { return run_train(*o, s); };

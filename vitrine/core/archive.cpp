@@ -28,7 +28,7 @@ la_ssize_t append(archive*, void* to, const void* bytes, size_t count) {
 
 void read_archive(const fs::path& path, const std::function<bool(const std::string& name)>& wanted,
                   const std::function<void(const std::string& name, std::string bytes)>& take,
-                  uint64_t max_bytes) {
+                  uint64_t max_bytes, uint64_t head) {
   const Archive reader(archive_read_new(), archive_read_free);
   archive_read_support_filter_all(reader.get());
   archive_read_support_format_tar(reader.get());
@@ -52,7 +52,7 @@ void read_archive(const fs::path& path, const std::function<bool(const std::stri
     if (!wanted(name)) continue;
     std::string bytes;
     // Up to the end, even if the size is known: the checksum is compared there.
-    for (std::string block(kBlock, '\0');;) {
+    for (std::string block(kBlock, '\0'); bytes.size() < head;) {
       const auto count = archive_read_data(reader.get(), block.data(), block.size());
       need(count, ARCHIVE_OK);  // a wrong checksum is only a warning
       if (count == 0) break;
@@ -61,8 +61,11 @@ void read_archive(const fs::path& path, const std::function<bool(const std::stri
             max_bytes, name);
       bytes.append(block, 0, static_cast<size_t>(count));
     }
-    check(!archive_entry_size_is_set(entry) || std::ssize(bytes) == archive_entry_size(entry),
-          "archive: {} is cut short in {}; fetch it again", path.string(), name);
+    const bool cut = bytes.size() >= head;
+    if (cut) bytes.resize(head);
+    check(
+        cut || !archive_entry_size_is_set(entry) || std::ssize(bytes) == archive_entry_size(entry),
+        "archive: {} is cut short in {}; fetch it again", path.string(), name);
     take(name, std::move(bytes));
   }
 }

@@ -125,6 +125,8 @@ class NpyHeaderReader {
 torch::ScalarType npy_dtype(const std::string& dtype, const std::string& where) {
   for (const auto& [known, type] : kNpyDtypes)
     if (known == dtype) return type;
+  // numpy has no name for bfloat16 (of ml_dtypes, as big_vision stores it): two bytes of raw data.
+  if (dtype == "|V2" || dtype == "<V2") return torch::kBFloat16;
   fail(
       "npy: {}: dtype '{}' is not known; convert the array to little-endian float16, float32, "
       "float64, int32 or int64 (numpy's astype)",
@@ -137,9 +139,14 @@ uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
-}  // namespace
+/// An array before its numbers are laid out.
+struct NpyArray {
+  NpyHeader header;
+  torch::ScalarType dtype;
+  std::string_view data;
+};
 
-torch::Tensor parse_npy(std::string_view bytes, const std::string& where) {
+NpyArray split_npy(std::string_view bytes, const std::string& where) {
   if (!bytes.starts_with(kMagic)) refuse(where, "it does not begin as an array of numpy does");
   if (bytes.size() < kLengthAt) refuse(where, "truncated in its header");
   const int version = static_cast<unsigned char>(bytes[kVersionAt]);
@@ -149,8 +156,14 @@ torch::Tensor parse_npy(std::string_view bytes, const std::string& where) {
   const auto length = little_endian(bytes.substr(kLengthAt, begin - kLengthAt));
   if (bytes.size() - begin < length) refuse(where, "truncated in its header");
   auto header = NpyHeaderReader(bytes.substr(begin, length), where).read();
-  const auto data = bytes.substr(begin + length);
   const auto dtype = npy_dtype(header.dtype, where);
+  return {std::move(header), dtype, bytes.substr(begin + length)};
+}
+
+}  // namespace
+
+torch::Tensor parse_npy(std::string_view bytes, const std::string& where) {
+  auto [header, dtype, data] = split_npy(bytes, where);
   const auto needed = byte_count(header.shape, torch::elementSize(dtype));
   if (needed != data.size())
     refuse(where, "{} of shape ({}) does not fit its {} bytes", header.dtype,
@@ -162,6 +175,13 @@ torch::Tensor parse_npy(std::string_view bytes, const std::string& where) {
   std::vector<int64_t> backwards;
   for (auto d = tensor.dim(); d-- > 0;) backwards.push_back(d);
   return tensor.permute(backwards).contiguous();
+}
+
+torch::Tensor parse_npy_shape(std::string_view bytes, const std::string& where) {
+  const auto array = split_npy(bytes, where);
+  if (!byte_count(array.header.shape, torch::elementSize(array.dtype)))
+    refuse(where, "the shape ({}) is too large", fmt::join(array.header.shape, ", "));
+  return torch::empty(array.header.shape, torch::dtype(array.dtype).device(torch::kMeta));
 }
 
 std::string npy_header(const torch::Tensor& tensor, const std::string& where) {

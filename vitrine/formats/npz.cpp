@@ -32,18 +32,27 @@ std::string place(const fs::path& path, const std::string& entry) {
 
 }  // namespace
 
-TensorFile load_npz(const fs::path& path) {
+TensorFile load_npz(const fs::path& path, TensorContent content) {
   TensorFile file;
+  const bool shapes_only = content == TensorContent::ShapesOnly;
+  const auto most = max_bytes(path);
+  uint64_t described = 0;  // bytes that the arrays would unpack to
   const auto take = [&](const std::string& entry, const std::string& bytes) {
     check(entry.ends_with(kSuffix), "npz: {} is not an array (.npy); is it the right file?",
           place(path, entry));
     const auto name = entry.substr(0, entry.size() - kSuffix.size());
     check(file.find(name) == nullptr, "npz: {} comes twice; write the file again",
           place(path, entry));
-    file.tensors.emplace_back(name, parse_npy(bytes, place(path, entry)));
+    file.tensors.emplace_back(name, shapes_only ? parse_npy_shape(bytes, place(path, entry))
+                                                : parse_npy(bytes, place(path, entry)));
+    const auto more = static_cast<uint64_t>(file.tensors.back().second.nbytes());
+    check(more <= most - described, "npz: {} describes more than {} bytes in {}", path.string(),
+          most, name);
+    described += more;
   };
+  constexpr auto kWhole = std::numeric_limits<uint64_t>::max();
   read_archive(
-      path, [](const std::string&) { return true; }, take, max_bytes(path));
+      path, [](const std::string&) { return true; }, take, most, shapes_only ? kNpyHead : kWhole);
   return file;
 }
 

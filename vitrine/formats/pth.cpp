@@ -39,7 +39,8 @@ struct PthContent {
   std::map<std::string, std::string_view> storages;
 };
 
-PthContent read_zip_form(const std::shared_ptr<const FileMapping>& file, const std::string& where) {
+PthContent read_zip_form(const std::shared_ptr<const FileMapping>& file, bool check_numbers,
+                         const std::string& where) {
   constexpr std::string_view kPickle = "data.pkl";
   check(!zip_lists(file->bytes(), "/constants.pkl"),
         "pth: {} is a TorchScript archive, that is a program; save its weights with "
@@ -65,7 +66,8 @@ PthContent read_zip_form(const std::shared_ptr<const FileMapping>& file, const s
     const auto name = folder + "data/" + storage.key;
     const auto found = entries.find(name);
     check(found != entries.end(), "pth: {} lacks '{}'; is the file complete?", where, name);
-    if (!content.storages.emplace(storage.key, found->second.bytes).second) continue;
+    const bool fresh = content.storages.emplace(storage.key, found->second.bytes).second;
+    if (!fresh || !check_numbers) continue;
     check_crc(name, found->second, where);
     file->give_back(found->second.bytes);
   }
@@ -204,14 +206,15 @@ class StateDict {
 
 }  // namespace
 
-TensorFile load_pth(const fs::path& path) {
+TensorFile load_pth(const fs::path& path, TensorContent content) {
   const auto file = std::make_shared<const FileMapping>(path, "pth");
   const auto where = path.string();
   const bool legacy = is_legacy_pth(file->bytes());
   check(legacy || file->bytes().starts_with("PK"),
         "pth: {} does not begin as a file of torch.save does; is it the right file?", where);
-  auto content = legacy ? read_legacy_form(file->bytes(), where) : read_zip_form(file, where);
-  return {.tensors = StateDict(file, std::move(content), where).read(), .metadata = {}};
+  const bool values = content == TensorContent::Values;
+  auto read = legacy ? read_legacy_form(file->bytes(), where) : read_zip_form(file, values, where);
+  return {.tensors = StateDict(file, std::move(read), where).read(), .metadata = {}};
 }
 
 }  // namespace vitrine

@@ -13,6 +13,6 @@ namespace vitrine {
 /// (DataParallel) is dropped. The file is mapped, its numbers are read when they are touched. One
 /// that is cut short, damaged, inconsistent, without weights or with code in it throws an `Error`
 /// that names it.
-TensorFile load_pth(const fs::path& path);
+TensorFile load_pth(const fs::path& path, TensorContent content = TensorContent::Values);
 
 }  // namespace vitrine

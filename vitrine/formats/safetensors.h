@@ -23,6 +23,10 @@ struct TensorFile {
   const torch::Tensor* find(std::string_view name) const;
 };
 
+/// What is read of a file: all of it, or names, types and shapes alone. Tensors without values lie
+/// on the meta device; reading them costs no more than the headers, and checksums are not compared.
+enum class TensorContent { Values, ShapesOnly };
+
 /// Writes the file atomically, with a checksum in its metadata. Tensors may lie on any device and
 /// need not be contiguous.
 void save_safetensors(const fs::path& path, const TensorFile& file);

@@ -18,18 +18,13 @@
 #include "vitrine/inspect/rollout.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
 
 constexpr int64_t kPredictions = 5, kFollowed = 3, kFilters = 28;
-
-plot::Matrix to_matrix(const torch::Tensor& t) {
-  const auto values = t.to(torch::kCPU, torch::kDouble).contiguous();
-  const auto* data = values.data_ptr<double>();
-  return {t.size(0), t.size(1), {data, data + t.numel()}};
-}
 
 /// The square that evaluation cuts out, with all its pixels.
 Image seen_part(const Image& image, const Preprocess& how) {
@@ -45,10 +40,10 @@ Image seen_part(const Image& image, const Preprocess& how) {
 AttentionMap map_of_shares(const torch::Tensor& map) {
   const auto values = map.to(torch::kDouble);
   const auto tokens = values.numel();
-  if (values.sum().item<double>() <= 0) return {to_matrix(torch::zeros_like(values)), tokens, 1};
+  if (values.sum().item<double>() <= 0) return {plain_matrix(torch::zeros_like(values)), tokens, 1};
   const auto shares = values / values.sum();
   const auto entropy = -torch::xlogy(shares, shares).sum().item<double>();
-  return {to_matrix(shares * tokens), tokens,
+  return {plain_matrix(shares * tokens), tokens,
           tokens > 1 ? entropy / std::log(static_cast<double>(tokens)) : 1};
 }
 
@@ -82,7 +77,7 @@ void describe_attention(Explanation& e, const GradientPass& pass) {
     const auto maps = head_maps(layer)[0], entropies = head_entropy(layer)[0];
     const auto pixels = head_distance(layer, e.input)[0];
     for (int64_t h = 0; h < maps.size(0); ++h) {
-      heads.push_back({to_matrix(maps[h] * layer.keys.tokens()), layer.keys.tokens(),
+      heads.push_back({plain_matrix(maps[h] * layer.keys.tokens()), layer.keys.tokens(),
                        entropies[h].item<double>()});
       distances.push_back(pixels[h].item<double>());
     }
@@ -159,7 +154,8 @@ void describe_weights(Explanation& e, Model& model) {
   const auto table = model.position_table();  // (1, T, C)
   const auto cells = e.rows * e.columns;
   if (table.defined() && cells > 0 && table.size(1) >= cells)
-    e.positions = to_matrix(position_similarity(table, {e.rows, e.columns, table.size(1) - cells}));
+    e.positions =
+        plain_matrix(position_similarity(table, {e.rows, e.columns, table.size(1) - cells}));
   if (const auto filters = model.input_filters(); filters.defined())
     e.filters = filter_components(filters, kFilters);
 }

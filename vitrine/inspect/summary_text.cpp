@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/number_text.h"
 #include "vitrine/inspect/summary.h"
 
 namespace vitrine {
@@ -14,13 +15,7 @@ struct Line {
   std::string name, kind, input, output, parameters, multiply_adds;
 };
 
-/// 1234567 as "1,234,567"; 0 as "-".
-std::string grouped(int64_t number) {
-  if (number == 0) return "-";
-  auto digits = std::to_string(number);
-  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(i, ",");
-  return digits;
-}
+std::string grouped(int64_t number) { return number == 0 ? "-" : with_commas(number); }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   return shape.empty() ? "-" : fmt::format("[{}]", fmt::join(shape, ", "));

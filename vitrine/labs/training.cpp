@@ -4,10 +4,10 @@
 #include <torch/torch.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/objective.h"
@@ -16,12 +16,6 @@
 #include "vitrine/weights/checkpoint.h"
 
 namespace vitrine::labs {
-
-Batch all_examples(const BatchSource& source) {
-  std::vector<int64_t> indices(source.size());
-  std::iota(indices.begin(), indices.end(), 0);
-  return source.load(indices, /*epoch=*/-1);
-}
 
 LabRun train_in_lab(const Recipe& recipe, const std::shared_ptr<Model>& model, const Splits& data,
                     const fs::path& folder) {
@@ -71,6 +65,11 @@ Recipe recipe_of(const WaveRecipe& wish) {
       .read_into(recipe);
   recipe.validate();
   return recipe;
+}
+
+double repeated_last_error(const Splits& waves) {
+  const auto test = all_examples(*waves.test);
+  return torch::mse_loss(test.inputs.select(1, -1), test.targets).item<double>();
 }
 
 }  // namespace vitrine::labs

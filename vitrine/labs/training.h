@@ -9,9 +9,7 @@
 #include "vitrine/train/run_result.h"
 
 namespace vitrine {
-class BatchSource;
 class Model;
-struct Batch;
 struct Recipe;
 struct Splits;
 }  // namespace vitrine
@@ -24,9 +22,6 @@ struct LabRun {
   RunOutcome outcome{};
   std::vector<double> epochs{}, train_loss{}, validation_curve{};
 };
-
-/// Every example, as it is.
-Batch all_examples(const BatchSource& source);
 
 /// Trains in the run folder `folder`, in place of a run that is there, and tests the best
 /// checkpoint, whose weights the model keeps, in evaluation mode. Throws if the user interrupts it.
@@ -48,5 +43,8 @@ struct WaveRecipe {
 };
 
 Recipe recipe_of(const WaveRecipe& wish);
+
+/// Mean squared error on the test waves of giving the last value once more.
+double repeated_last_error(const Splits& waves);
 
 }  // namespace vitrine::labs

@@ -12,6 +12,8 @@ constexpr int64_t kExpansion = 4;  // channels of a bottleneck's output over tho
 constexpr size_t kMaxStages = 6;
 constexpr int64_t kMaxBlocks = 1000;  // per stage
 
+thread_local bool bypassed = false;
+
 int64_t halved(int64_t side) { return (side + 1) / 2; }
 
 /// A layer of this kernel and stride, with padding that keeps ceil(side / stride).
@@ -85,7 +87,7 @@ TORCH_MODULE(BitStage);
 
 class BitResNet : public BackboneImpl {
  public:
-  BitResNet(const BackboneConfig& c, int64_t channels) {
+  BitResNet(const BackboneConfig& c, int64_t channels) : BackboneImpl(c) {
     stem = register_module("stem", conv_and_norm(c, channels, c.width, 7, 2));
     stages = register_module("stages", torch::nn::Sequential());
     int64_t in = c.width;
@@ -112,13 +114,21 @@ class BitResNet : public BackboneImpl {
 };
 
 ResNetConfig resnet_config(const BackboneConfig& c, int64_t image, int64_t channels) {
-  return {.image = image, .channels = channels, .stem = c.stem, .blocks = c.blocks};
+  return {.image = image,
+          .channels = channels,
+          .stem = c.stem,
+          .block = c.block,
+          .blocks = c.blocks,
+          .stride_first = c.stride_first,
+          .conv_bias = c.conv_bias,
+          .norm_eps = c.batch_norm_eps};
 }
 
 /// Registers what comes before a ResNet's head, under the names that it has there.
 class ResNetBackbone : public BackboneImpl {
  public:
-  explicit ResNetBackbone(const ResNetConfig& c) : net(c) {
+  ResNetBackbone(const BackboneConfig& c, int64_t image, int64_t channels)
+      : BackboneImpl(c), net(resnet_config(c, image, channels)) {
     for (const auto& child : net.named_children())
       if (child.value() != net.fc.ptr()) register_module(child.key(), child.value());
   }
@@ -131,7 +141,7 @@ class ResNetBackbone : public BackboneImpl {
 std::shared_ptr<BackboneImpl> make_backbone(const BackboneConfig& c, int64_t image,
                                             int64_t channels) {
   if (c.kind == BackboneKind::Bit) return std::make_shared<BitResNet>(c, channels);
-  return std::make_shared<ResNetBackbone>(resnet_config(c, image, channels));
+  return std::make_shared<ResNetBackbone>(c, image, channels);
 }
 
 }  // namespace
@@ -148,6 +158,12 @@ void BackboneConfig::visit(Fields& f) {
   f("norm_eps", norm_eps, "bit: epsilon of GroupNorm");
   f("stem", stem, resnet_stem_names(),
     "resnet: first layers: 7 x 7 with pooling, or 3 x 3 for small images");
+  f("block", block, resnet_block_names(),
+    "resnet: residual block: two 3 x 3 convolutions, or 1 x 1, 3 x 3 and 1 x 1");
+  f("stride_first", stride_first,
+    "resnet: the stride of a bottleneck is on its first convolution (Caffe, Keras)");
+  f("conv_bias", conv_bias, "resnet: convolutions have a bias (Keras)");
+  f("batch_norm_eps", batch_norm_eps, "resnet: epsilon of batch normalisation");
 }
 
 void BackboneConfig::validate() const {
@@ -163,12 +179,15 @@ void BackboneConfig::validate() const {
   else
     check(!blocks.empty(),
           "backbone: blocks is empty; list the blocks of each stage, such as [2, 2]");
+  check(batch_norm_eps > 0, "backbone: batch_norm_eps {} must be positive", batch_norm_eps);
 }
 
 FeatureMap BackboneConfig::feature_map(int64_t image, int64_t channels) const {
   FeatureMap map{.side = image, .channels = channels};
   if (kind == BackboneKind::None) return map;
   const bool bit = kind == BackboneKind::Bit;
+  const bool bottleneck = bit || block == ResNetBlock::Bottleneck;
+  const bool stride_apart = !bit && bottleneck && stride_first;  // on a 1 x 1 before the 3 x 3
   const auto first_width = bit ? width : int64_t{64};
   map.channels = first_width;
   if (bit || stem == ResNetStem::ImageNet) {
@@ -178,13 +197,19 @@ FeatureMap BackboneConfig::feature_map(int64_t image, int64_t channels) const {
     see_through(map, /*kernel=*/3, /*stride=*/1);
   }
   for (size_t i = 0; i < blocks.size(); ++i) {
-    see_through(map, /*kernel=*/3, /*stride=*/i == 0 ? 1 : 2);
-    const auto further = blocks[i] * (bit ? 1 : 2) - 1;  // 3 x 3 convolutions of the stage
+    const int64_t stride = i == 0 ? 1 : 2;
+    if (stride_apart) see_through(map, /*kernel=*/1, stride);
+    see_through(map, /*kernel=*/3, stride_apart ? 1 : stride);
+    const auto further = blocks[i] * (bottleneck ? 1 : 2) - 1;  // 3 x 3 convolutions of the stage
     map.field += 2 * further * map.stride;
-    map.channels = (first_width << i) * (bit ? kExpansion : 1);
+    map.channels = (first_width << i) * (bottleneck ? kExpansion : 1);
   }
   return map;
 }
+
+BackboneBypass::BackboneBypass() : outer_(bypassed) { bypassed = true; }
+BackboneBypass::~BackboneBypass() { bypassed = outer_; }
+bool BackboneBypass::active() { return bypassed; }
 
 HybridEmbedImpl::HybridEmbedImpl(const BackboneConfig& c, int64_t image, int64_t channels,
                                  int64_t patch, int64_t dim)
@@ -193,7 +218,7 @@ HybridEmbedImpl::HybridEmbedImpl(const BackboneConfig& c, int64_t image, int64_t
 }
 
 torch::Tensor HybridEmbedImpl::forward(const torch::Tensor& x) {
-  return PatchEmbedImpl::forward(backbone->forward(x));
+  return PatchEmbedImpl::forward(BackboneBypass::active() ? x : backbone->forward(x));
 }
 
 }  // namespace vitrine

@@ -27,7 +27,12 @@ struct BackboneConfig {
   int64_t width = 64;                // of Bit: channels after the first convolution
   Standardization standardize = Standardization::Std;
   double norm_eps = 1e-6;  // of Bit's GroupNorm
+  // Of ResNet, as in ResNetConfig:
   ResNetStem stem = ResNetStem::ImageNet;
+  ResNetBlock block = ResNetBlock::Basic;
+  bool stride_first = false;
+  bool conv_bias = false;
+  double batch_norm_eps = 1e-5;
 
   void visit(Fields& f);
   void validate() const;
@@ -38,11 +43,29 @@ struct BackboneConfig {
 /// (B, channels, S, S) -> (B, C, S', S'), as its config's `feature_map` tells.
 class BackboneImpl : public torch::nn::Module {
  public:
+  explicit BackboneImpl(BackboneConfig c) : config(std::move(c)) {}
   virtual torch::Tensor forward(const torch::Tensor& x) = 0;
   /// The kernels of the first convolution: (C, channels, k, k).
   virtual torch::Tensor input_filters() const = 0;
+
+  const BackboneConfig config;
 };
 TORCH_MODULE(Backbone);
+
+/// While it lives, the inputs of hybrids on this thread are feature maps that their backbone has
+/// made before, and only what stands behind it computes.
+class BackboneBypass {
+ public:
+  BackboneBypass();
+  BackboneBypass(const BackboneBypass&) = delete;
+  BackboneBypass& operator=(const BackboneBypass&) = delete;
+  ~BackboneBypass();
+
+  static bool active();
+
+ private:
+  bool outer_;
+};
 
 /// Patches of a backbone's feature map: (B, channels, S, S) -> (B, T, dim). Names follow timm's.
 class HybridEmbedImpl : public PatchEmbedImpl {

@@ -16,14 +16,18 @@ void CctConfig::visit(Fields& f) {
   f("image", image, "side of the input image in pixels");
   f("channels", channels, "channels of the input image");
   f("classes", classes, "number of classes");
-  f("convolutions", convolutions, "convolutions of the tokenizer; each halves the side");
+  f("convolutions", convolutions,
+    "convolutions of the tokenizer; each divides the side by 2 * stride");
   f("kernel", kernel, "side of the convolutions' kernels");
+  f("stride", stride, "stride of the convolutions, before the pooling behind each");
   f("stem_channels", stem_channels, "channels after all convolutions but the last");
   f("dim", dim, "embedding dimension");
   f("depth", depth, "blocks");
   f("heads", heads, "attention heads; must divide dim");
   f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("positions", positions, positional_encoding_names(), "positional encoding");
+  f("norm_stream", norm_stream,
+    "the second LayerNorm of a block acts on the residual stream, as in the authors' code");
   f("dropout", dropout,
     "dropout after the positional encoding, the projections and the feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
@@ -34,8 +38,9 @@ void CctConfig::validate() const {
   check(image > 0 && channels > 0 && classes > 0 && convolutions > 0 && depth > 0,
         "cct: image {}, channels {}, classes {}, convolutions {} and depth {} must be positive",
         image, channels, classes, convolutions, depth);
-  check(stem_channels > 0 && hidden > 0, "cct: stem_channels {} and hidden {} must be positive",
-        stem_channels, hidden);
+  check(stem_channels > 0 && hidden > 0 && stride > 0,
+        "cct: stem_channels {}, hidden {} and stride {} must be positive", stem_channels, hidden,
+        stride);
   check(kernel > 0 && kernel % 2 == 1, "cct: kernel {} is even; choose an odd one", kernel);
   check(positions != PositionalEncoding::Relative,
         "cct: relative positions are for sequences; choose one of the others");
@@ -49,18 +54,45 @@ void CctConfig::validate() const {
 
 int64_t CctConfig::side() const {
   int64_t s = image;
-  for (int64_t i = 0; i < convolutions; ++i) s = (s - 1) / 2 + 1;
+  for (int64_t i = 0; i < convolutions; ++i) s = ((s - 1) / stride) / kPoolStride + 1;
   return s;
 }
 
 CctConfig cct_2_3x2() { return {}; }
 
+CctConfig cct_4_3x2() { return {.depth = 4, .norm_stream = true}; }
+
+CctConfig cct_6_3x1() {
+  return {
+      .convolutions = 1, .dim = 256, .depth = 6, .heads = 4, .hidden = 512, .norm_stream = true};
+}
+
+CctConfig cct_7_3x1() {
+  auto c = cct_6_3x1();
+  c.depth = 7;
+  return c;
+}
+
+CctConfig cct_14_7x2() {
+  return {.image = 224,
+          .classes = 1000,
+          .kernel = 7,
+          .stride = 2,
+          .dim = 384,
+          .depth = 14,
+          .heads = 6,
+          .hidden = 1152,
+          .norm_stream = true};
+}
+
 ConvTokenizerImpl::ConvTokenizerImpl(const CctConfig& c) {
   convs = register_module("convs", torch::nn::ModuleList());
   for (int64_t i = 0, in = c.channels; i < c.convolutions; ++i) {
     const auto out = i + 1 < c.convolutions ? c.stem_channels : c.dim;
-    convs->push_back(torch::nn::Conv2d(
-        torch::nn::Conv2dOptions(in, out, c.kernel).padding(c.kernel / 2).bias(false)));
+    convs->push_back(torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, c.kernel)
+                                           .stride(c.stride)
+                                           .padding(c.kernel / 2)
+                                           .bias(false)));
     in = out;
   }
 }
@@ -88,6 +120,7 @@ Cct::Cct(const CctConfig& c) : config(c) {
   const EncoderBlockConfig block = {.dim = config.dim,
                                     .heads = config.heads,
                                     .hidden = config.hidden,
+                                    .norm_stream = config.norm_stream,
                                     .qkv_bias = false,
                                     .norm_eps = 1e-5,
                                     .dropout = config.dropout,
@@ -131,8 +164,8 @@ torch::Tensor Cct::input_filters() const {
 std::optional<ImageTokens> Cct::image_tokens() const {
   ImageTokens tokens{config.side(), config.side(), /*field=*/1, /*stride=*/1};
   for (int64_t i = 0; i < config.convolutions; ++i) {
-    tokens.field += (config.kernel - 1 + kPoolKernel - 1) * tokens.stride;
-    tokens.stride *= kPoolStride;
+    tokens.field += (config.kernel - 1 + (kPoolKernel - 1) * config.stride) * tokens.stride;
+    tokens.stride *= config.stride * kPoolStride;
   }
   return tokens;
 }

@@ -2,8 +2,8 @@
 
 // Compact Convolutional Transformer: Hassani et al., "Escaping the Big Data Paradigm with Compact
 // Transformers" (2021). Faithful: convolutional tokenizer, learned positions, sequence pooling,
-// no bias in qkv, 0.28M parameters for cct_2_3x2. Not: the authors' code also puts a norm on the
-// residual stream inside each block; here it is the usual pre-norm block.
+// no bias in qkv, the second norm of each block on the residual stream (`norm_stream`). Not:
+// cct_2_3x2 has the usual pre-norm blocks, as it had when its results were measured.
 
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
@@ -17,12 +17,14 @@ struct CctConfig {
   int64_t classes = 10;
   int64_t convolutions = 2;
   int64_t kernel = 3;
+  int64_t stride = 1;          // of each convolution, before its pooling
   int64_t stem_channels = 64;  // channels after the first of several convolutions
   int64_t dim = 128;
   int64_t depth = 2;
   int64_t heads = 2;
   int64_t hidden = 128;
   PositionalEncoding positions = PositionalEncoding::Learned;
+  bool norm_stream = false;
   double dropout = 0;
   double attention_dropout = 0.1;
   double drop_path = 0.1;
@@ -33,6 +35,10 @@ struct CctConfig {
 };
 
 CctConfig cct_2_3x2();
+CctConfig cct_4_3x2();
+CctConfig cct_6_3x1();
+CctConfig cct_7_3x1();
+CctConfig cct_14_7x2();
 
 /// Convolution, ReLU and pooling, `convolutions` times, then one token per position:
 /// (B, channels, S, S) -> (B, T, C).

@@ -1,15 +1,22 @@
 #include "vitrine/models/model.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/models/backbone.h"
 
 namespace vitrine {
 
 torch::Tensor Model::forward(const torch::Tensor& x) { return logits(features(x)); }
 
+std::vector<torch::Tensor> Model::logits_by_head(const torch::Tensor& features) {
+  return {logits(features)};
+}
+
 void Model::reset_head(int64_t) {
   fail("reset_head: {} has no head to replace; image classifiers with a linear head have one",
        name());
 }
+
+std::optional<BackboneConfig> Model::as_backbone() const { return std::nullopt; }
 
 std::vector<ParameterInfo> Model::parameter_info() const {
   return vitrine::parameter_info(*this, blocks_in_order());

@@ -1,6 +1,7 @@
 #include "vitrine/models/resnet.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/models/backbone.h"
 #include "vitrine/nn/readout.h"
 
 namespace vitrine {
@@ -51,14 +52,19 @@ const Choices<ResNetStem>& resnet_stem_names() {
   return names;
 }
 
+const Choices<ResNetBlock>& resnet_block_names() {
+  static const Choices<ResNetBlock> names = {{"basic", ResNetBlock::Basic},
+                                             {"bottleneck", ResNetBlock::Bottleneck}};
+  return names;
+}
+
 void ResNetConfig::visit(Fields& f) {
   f("image", image, "side of the input image in pixels");
   f("channels", channels, "channels of the input image");
   f("classes", classes, "number of classes");
   f("stem", stem, resnet_stem_names(),
     "first layers: 7 x 7 with pooling, or 3 x 3 for small images");
-  f("block", block,
-    Choices<ResNetBlock>{{"basic", ResNetBlock::Basic}, {"bottleneck", ResNetBlock::Bottleneck}},
+  f("block", block, resnet_block_names(),
     "residual block: two 3 x 3 convolutions, or 1 x 1, 3 x 3 and 1 x 1");
   f("blocks", blocks, "residual blocks per stage");
   f("stride_first", stride_first,
@@ -166,6 +172,16 @@ torch::Tensor ResNet::example_input(int64_t batch) const {
 
 std::optional<ImageShape> ResNet::image_shape() const {
   return ImageShape{config.channels, config.image, config.classes};
+}
+
+std::optional<BackboneConfig> ResNet::as_backbone() const {
+  return BackboneConfig{.kind = BackboneKind::ResNet,
+                        .blocks = config.blocks,
+                        .stem = config.stem,
+                        .block = config.block,
+                        .stride_first = config.stride_first,
+                        .conv_bias = config.conv_bias,
+                        .batch_norm_eps = config.norm_eps};
 }
 
 }  // namespace vitrine

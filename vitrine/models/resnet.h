@@ -15,6 +15,7 @@ namespace vitrine {
 enum class ResNetStem { ImageNet, Cifar };
 const Choices<ResNetStem>& resnet_stem_names();
 enum class ResNetBlock { Basic, Bottleneck };
+const Choices<ResNetBlock>& resnet_block_names();
 
 struct ResNetConfig {
   int64_t image = 224;
@@ -76,6 +77,7 @@ class ResNet : public Model {
   torch::Tensor example_input(int64_t batch) const override;
   std::optional<ImageShape> image_shape() const override;
   torch::Tensor input_filters() const override { return conv1->weight; }
+  std::optional<BackboneConfig> as_backbone() const override;
 
   ResNetConfig config;
   torch::nn::Conv2d conv1{nullptr};

@@ -82,6 +82,16 @@ Tensor convolution_shape(const Tensor& x, const Tensor& weight, const OptionalTe
   return x.new_empty(shape);
 }
 
+Tensor im2col_shape(const Tensor& x, at::IntArrayRef kernel, at::IntArrayRef dilation,
+                    at::IntArrayRef padding, at::IntArrayRef stride) {
+  int64_t windows = 1;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t in = x.size(static_cast<int64_t>(i) + 2), reach = dilation[i] * (kernel[i] - 1);
+    windows *= (in + 2 * padding[i] - reach - 1) / stride[i] + 1;
+  }
+  return x.new_empty({x.size(0), x.size(1) * kernel[0] * kernel[1], windows});
+}
+
 /// Registers the mode and the missing shapes, once per process.
 void register_shapes() {
   static const auto libraries = [] {
@@ -100,6 +110,7 @@ void register_shapes() {
     add("native_layer_norm", &layer_norm_shape);
     add("native_batch_norm", &batch_norm_shape);
     add("convolution", &convolution_shape);
+    add("im2col", &im2col_shape);
     return made;
   }();
 }

@@ -8,11 +8,9 @@
 namespace vitrine {
 namespace {
 
-PatchEmbed make_patch_embed(const VitConfig& c) {
-  if (c.backbone.kind == BackboneKind::None) return PatchEmbed(c.channels, c.patch, c.dim);
-  const std::shared_ptr<PatchEmbedImpl> hybrid =
-      std::make_shared<HybridEmbedImpl>(c.backbone, c.image, c.channels, c.patch, c.dim);
-  return PatchEmbed(hybrid);
+VitConfig with_distillation(VitConfig c) {
+  c.distilled = true;
+  return c;
 }
 
 }  // namespace
@@ -43,6 +41,9 @@ void VitConfig::visit(Fields& f) {
   f("norm_eps", norm_eps, "epsilon of LayerNorm");
   f("layer_scale", layer_scale, "initial value of LayerScale after each sublayer; 0 = none");
   f("class_position", class_position, "the class token has a position");
+  f("distilled", distilled,
+    "a distillation token with a head of its own, as in DeiT; the answer is the mean of both "
+    "heads");
   f.group("attention", attention, "kind of self-attention");
   f.group("backbone", backbone, "convolutional network whose feature map is cut into patches");
 }
@@ -68,6 +69,9 @@ void VitConfig::validate() const {
         heads);
   check(head == VitHead::Linear || pool == Pool::Token,
         "vit: head token_gelu_norm reads the class token; set pool to token");
+  check(!distilled || (head == VitHead::Linear && pool == Pool::Token),
+        "vit: a distilled model reads its class token by a linear head; set pool to token and head "
+        "to linear");
 }
 
 ImageTokens VitConfig::tokens() const {
@@ -88,6 +92,14 @@ VitConfig vit_ti16() { return {.dim = 192, .heads = 3, .hidden = 768}; }
 VitConfig vit_s16() { return {.dim = 384, .heads = 6, .hidden = 1536}; }
 
 VitConfig vit_l16() { return {.dim = 1024, .depth = 24, .heads = 16, .hidden = 4096}; }
+
+VitConfig vit_h14() { return {.patch = 14, .dim = 1280, .depth = 32, .heads = 16, .hidden = 5120}; }
+
+VitConfig deit_ti16_distilled() { return with_distillation(vit_ti16()); }
+
+VitConfig deit_s16_distilled() { return with_distillation(vit_s16()); }
+
+VitConfig deit_b16_distilled() { return with_distillation(vit_b16()); }
 
 VitConfig vit_c10_302m() {
   return {.image = 32,
@@ -124,10 +136,12 @@ torch::Tensor TokenGeluNormHeadImpl::logits(const torch::Tensor& token) {
 Vit::Vit(const VitConfig& c) : config(c) {
   config.validate();
   const int64_t side = config.tokens().rows;
-  const int64_t prefix = config.pool == Pool::Token ? 1 : 0;
-  patch_embed = register_module("patch_embed", make_patch_embed(config));
+  const int64_t prefix = config.prefix();
+  patch_embed = register_module("patch_embed", make_patch_embed());
   if (prefix > 0)
     cls_token = register_parameter("cls_token", torch::randn({1, 1, config.dim}) * 0.02);
+  if (config.distilled)
+    dist_token = register_parameter("dist_token", torch::randn({1, 1, config.dim}) * 0.02);
   positions = PositionEmbedding(*this, {.kind = config.positions,
                                         .rows = side,
                                         .columns = side,
@@ -153,14 +167,26 @@ Vit::Vit(const VitConfig& c) : config(c) {
   else
     token_head = register_module("token_head",
                                  TokenGeluNormHead(config.dim, config.classes, config.dropout));
+  if (config.distilled)
+    head_dist = register_module("head_dist", Linear(config.dim, config.classes));
   initialize_transformer(*this);
+}
+
+PatchEmbed Vit::make_patch_embed() {
+  const auto& c = config;
+  if (c.backbone.kind == BackboneKind::None) return PatchEmbed(c.channels, c.patch, c.dim);
+  const auto hybrid =
+      std::make_shared<HybridEmbedImpl>(c.backbone, c.image, c.channels, c.patch, c.dim);
+  backbone_ = hybrid->backbone.ptr();
+  return PatchEmbed(std::static_pointer_cast<PatchEmbedImpl>(hybrid));
 }
 
 torch::Tensor Vit::tokens_of(const torch::Tensor& x) {
   auto tokens = patch_embed(x);  // (B, R * L, C)
   if (!config.class_position) tokens = positions(tokens);
-  if (cls_token.defined())
-    tokens = torch::cat({cls_token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
+  for (const auto& token : {dist_token, cls_token})  // class, distillation, patches
+    if (token.defined())
+      tokens = torch::cat({token.expand({x.size(0), 1, config.dim}), tokens}, 1);  // (B, T, C)
   if (config.class_position) tokens = positions(tokens);
   tokens = keyed_dropout(tokens, config.dropout, is_training());
   return norm(blocks->forward(tokens, recompute_blocks));
@@ -172,11 +198,22 @@ torch::Tensor Vit::forward(const torch::Tensor& x) {
 
 torch::Tensor Vit::features(const torch::Tensor& x) {
   const auto tokens = tokens_of(x);
+  if (head_dist) return read_first_tokens(tokens, config.prefix());     // (B, 2 C)
   return cls_token.defined() ? read_token(tokens) : read_mean(tokens);  // (B, C)
 }
 
 torch::Tensor Vit::logits(const torch::Tensor& features) {
+  if (head_dist) {
+    const auto both = logits_by_head(features);
+    return (both[0] + both[1]) / 2;
+  }
   return token_head ? token_head->logits(features) : head(features);
+}
+
+std::vector<torch::Tensor> Vit::logits_by_head(const torch::Tensor& features) {
+  if (!head_dist) return {logits(features)};
+  const auto C = config.dim;
+  return {head(features.narrow(1, 0, C)), head_dist(features.narrow(1, C, C))};
 }
 
 void Vit::reset_head(int64_t classes) {
@@ -184,6 +221,7 @@ void Vit::reset_head(int64_t classes) {
         "reset_head: head token_gelu_norm normalises over its classes and cannot start at zero; "
         "build the model with head linear");
   replace_head("head", head, classes);
+  if (head_dist) replace_head("head_dist", head_dist, classes);
   config.classes = classes;
 }
 

@@ -38,6 +38,17 @@ class KvCache : public BlockCache {
 
 }  // namespace
 
+torch::Tensor recorded_attention(const torch::Tensor& packed, const TokenGrid& grid, double dropout,
+                                 const torch::Tensor& bias) {
+  if (auto* capture = AttentionCapture::current()) {
+    const auto weights = attention_weights(packed, bias);  // (B, H, T, T)
+    capture->record(weights, grid, grid);
+    if (capture->in_graph()) return attend(weights, packed, dropout);
+  }
+  return bias.defined() ? biased_attention(packed, bias, dropout)
+                        : packed_attention(packed, dropout);
+}
+
 AttentionImpl::AttentionImpl(const AttentionConfig& c) : SelfAttentionImpl(c) {
   if (config.max_relative_distance > 0)
     relative_bias = register_parameter(
@@ -71,18 +82,9 @@ torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   const auto B = x.size(0), T = x.size(1), C = x.size(2);
   const auto H = config.heads, D = C / H;
   const auto packed = qkv(x).view({B, T, 3, H, D});
-  const auto bias = score_bias(T);
   const auto dropout = is_training() ? config.attention_dropout : 0;
-  torch::Tensor mixed;  // (B, T, C)
-  if (auto* capture = AttentionCapture::current()) {
-    const auto weights = attention_weights(packed, bias);  // (B, H, T, T)
-    capture->record(weights, grid_of(T), grid_of(T));
-    if (capture->in_graph()) mixed = attend(weights, packed, dropout);
-  }
-  if (!mixed.defined())
-    mixed = bias.defined() ? biased_attention(packed, bias, dropout)
-                           : packed_attention(packed, dropout);
-  return keyed_dropout(proj(mixed), config.dropout, is_training());  // (B, T, C)
+  const auto mixed = recorded_attention(packed, grid_of(T), dropout, score_bias(T));  // (B, T, C)
+  return keyed_dropout(proj(mixed), config.dropout, is_training());                   // (B, T, C)
 }
 
 std::unique_ptr<BlockCache> AttentionImpl::make_cache(int64_t batch) const {

@@ -37,6 +37,11 @@ class BlockImpl : public torch::nn::Module {
   virtual torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
 };
 
+/// The stochastic depth of block `index` out of `depth`, which grows linearly from 0 to `rate`.
+inline double drop_path_of(double rate, int64_t index, int64_t depth) {
+  return depth > 1 ? rate * static_cast<double>(index) / static_cast<double>(depth - 1) : 0;
+}
+
 /// While it lives, only the first `count` blocks that lists run on this thread compute; later ones
 /// pass their input on. The head then reads the residual stream behind block `count`, which is the
 /// logit lens.

@@ -46,7 +46,8 @@ torch::Tensor EncoderBlockImpl::around(const torch::Tensor& x, const Attend& att
     return layer_norm(h + drop(mlp(h), ls2), norm2);
   }
   const auto h = x + drop(attend(layer_norm(x, norm1)), ls1);
-  return h + drop(mlp(layer_norm(h, norm2)), ls2);
+  const auto normalised = layer_norm(h, norm2);
+  return (config.norm_stream ? normalised : h) + drop(mlp(normalised), ls2);
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {
@@ -68,7 +69,7 @@ BlockList encoder_blocks(const EncoderBlockConfig& config, int64_t depth) {
   BlockList blocks;
   for (int64_t i = 0; i < depth; ++i) {
     auto c = config;
-    c.drop_path = depth > 1 ? config.drop_path * static_cast<double>(i) / (depth - 1) : 0;
+    c.drop_path = drop_path_of(config.drop_path, i, depth);
     blocks->push_back(std::make_shared<EncoderBlockImpl>(c));
   }
   return blocks;

@@ -18,6 +18,7 @@ struct EncoderBlockConfig {
   int64_t hidden = 256;
   Activation activation = Activation::Gelu;
   NormPosition norm = NormPosition::Pre;
+  bool norm_stream = false;  // with Pre: the second norm acts on the residual stream (CCT)
   bool qkv_bias = true;
   double norm_eps = 1e-6;
   double dropout = 0;
@@ -43,7 +44,8 @@ class LayerScaleImpl : public torch::nn::Module {
 TORCH_MODULE(LayerScale);
 
 /// Attention and feed-forward, each with a residual and a norm: (B, T, C) -> (B, T, C).
-/// Pre: x + f(norm(x)). Post: norm(x + f(x)). LayerScale acts on f's output.
+/// Pre: x + f(norm(x)), or with `norm_stream`, of the feed-forward: norm(x) + f(norm(x)). Post:
+/// norm(x + f(x)). LayerScale acts on f's output.
 class EncoderBlockImpl : public BlockImpl {
  public:
   explicit EncoderBlockImpl(const EncoderBlockConfig& c);

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/nn/linear.h"
+#include "vitrine/ops/layer_norm.h"
 
 namespace vitrine {
 
@@ -19,6 +20,15 @@ torch::Tensor PatchEmbedImpl::forward(const torch::Tensor& x) {
                            .permute({0, 2, 4, 1, 3, 5})
                            .reshape({B, R * L, C * patch * patch});
   return linear_product(patches, proj->weight.flatten(1), proj->bias);  // (B, R * L, dim)
+}
+
+NormedPatchEmbedImpl::NormedPatchEmbedImpl(int64_t channels, int64_t p, int64_t dim)
+    : PatchEmbedImpl(channels, p, dim) {
+  norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({dim})));
+}
+
+torch::Tensor NormedPatchEmbedImpl::forward(const torch::Tensor& x) {
+  return layer_norm(PatchEmbedImpl::forward(x), norm);
 }
 
 }  // namespace vitrine

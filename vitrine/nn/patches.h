@@ -17,4 +17,14 @@ class PatchEmbedImpl : public torch::nn::Module {
 };
 TORCH_MODULE(PatchEmbed);
 
+/// The same with a LayerNorm over each token.
+class NormedPatchEmbedImpl : public PatchEmbedImpl {
+ public:
+  NormedPatchEmbedImpl(int64_t channels, int64_t patch, int64_t dim);
+  torch::Tensor forward(const torch::Tensor& x) override;
+
+  torch::nn::LayerNorm norm{nullptr};
+};
+TORCH_MODULE(NormedPatchEmbed);
+
 }  // namespace vitrine

@@ -14,6 +14,15 @@ torch::Tensor read_token(const torch::Tensor& tokens, int64_t index) {
   return tokens.select(1, index);
 }
 
+torch::Tensor read_first_tokens(const torch::Tensor& tokens, int64_t count) {
+  if (auto* capture = AttentionCapture::current()) {
+    auto weights = torch::zeros({tokens.size(0), tokens.size(1)}, tokens.options());
+    weights.narrow(1, 0, count).fill_(1.0 / static_cast<double>(count));
+    capture->record_readout(Readout::Token, weights);
+  }
+  return tokens.narrow(1, 0, count).flatten(1);
+}
+
 torch::Tensor read_mean(const torch::Tensor& tokens) {
   FeatureCapture::note(tokens);
   if (auto* capture = AttentionCapture::current()) {

@@ -9,20 +9,28 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 using Forward = std::function<torch::Tensor(const torch::Tensor&)>;
 
-/// Puts the CPU generator back as it was when this was made, for as long as it lives.
-class ReplayRandom {
+thread_local bool recomputing = false;
+
+/// While it lives, the CPU generator is as it was when its state was taken, and layers know that
+/// they see what they have seen before.
+class Replay {
  public:
-  explicit ReplayRandom(const torch::Tensor& state)
-      : generator_(at::detail::getDefaultCPUGenerator()) {
+  explicit Replay(const torch::Tensor& state)
+      : generator_(at::detail::getDefaultCPUGenerator()), outer_(recomputing) {
     before_ = generator_.get_state();
     generator_.set_state(state);
+    recomputing = true;
   }
-  ReplayRandom(const ReplayRandom&) = delete;
-  ReplayRandom& operator=(const ReplayRandom&) = delete;
-  ~ReplayRandom() { generator_.set_state(before_); }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  ~Replay() {
+    generator_.set_state(before_);
+    recomputing = outer_;
+  }
 
  private:
   at::Generator generator_;
+  bool outer_;
   torch::Tensor before_;
 };
 
@@ -45,7 +53,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
     const auto x = saved[0].detach().requires_grad_(true);
     torch::Tensor y;
     {
-      const ReplayRandom replay(saved[1]);
+      const Replay replay(saved[1]);
       const torch::AutoGradMode record(true);
       y = static_cast<const ForwardHolder&>(*holder).forward(x);
     }
@@ -60,5 +68,7 @@ torch::Tensor recomputed(const Forward& f, const torch::Tensor& x) {
   if (!torch::GradMode::is_enabled() || !x.requires_grad()) return f(x);
   return Recompute::apply(x, f);
 }
+
+bool is_recomputing() { return recomputing; }
 
 }  // namespace vitrine

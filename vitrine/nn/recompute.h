@@ -12,4 +12,8 @@ namespace vitrine {
 torch::Tensor recomputed(const std::function<torch::Tensor(const torch::Tensor&)>& f,
                          const torch::Tensor& x);
 
+/// Whether this thread is computing something again for the backward pass: layers that count what
+/// passes (BatchNorm) have seen it already.
+bool is_recomputing();
+
 }  // namespace vitrine

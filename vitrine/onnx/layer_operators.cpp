@@ -108,6 +108,21 @@ Names convolution(Emitter& e, const GraphCall& c) {
                  attributes)};
 }
 
+/// The numbers of each window, channel by channel: a convolution whose kernels pick one each.
+Names im2col(Emitter& e, const GraphCall& c) {
+  const auto x = c.operand("self");
+  if (x.rank() != 4) c.refuse("the input has no batch dimension");
+  const auto kernel = spatial(c, "kernel_size", 2);
+  const auto channels = x.shape.at(1).count, cells = kernel[0] * kernel[1];
+  const auto picks = torch::eye(cells).view({cells, 1, kernel[0], kernel[1]});
+  const auto windows = e.node("Conv", {e.name(x), e.constant(picks.repeat({channels, 1, 1, 1}))},
+                              {{"strides", spatial(c, "stride", 2)},
+                               {"dilations", spatial(c, "dilation", 2)},
+                               {"group", channels},
+                               {"pads", both_ends(spatial(c, "padding", 2))}});
+  return {e.node("Reshape", {windows, e.integers({0, channels * cells, -1})})};
+}
+
 OnnxAttributes pooling(const GraphCall& c, int64_t dimensions) {
   const auto kernel = spatial(c, "kernel_size", dimensions);
   const bool strided = c.has("stride") && !c.integers("stride").empty();
@@ -159,6 +174,7 @@ OperatorTable layer_operators() {
       {"aten::conv2d", convolution},
       {"aten::convolution", convolution},
       {"aten::group_norm", group_norm},
+      {"aten::im2col", im2col},
       {"aten::layer_norm", layer_norm},
       {"aten::linear", linear},
       {"aten::matmul", product("other")},

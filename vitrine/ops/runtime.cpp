@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <torch/torch.h>
 
+#include <atomic>
 #include <future>
 #include <limits>
 #include <thread>
@@ -10,16 +11,24 @@
 namespace vitrine {
 namespace {
 
+int64_t cores() { return std::max(1u, std::thread::hardware_concurrency()); }
+
 /// OpenMP threads that wait for work spin for milliseconds, which ruins the speed as soon as
 /// anything else wants a core (and costs a fifth of it even on a quiet machine). libgomp spins
-/// only briefly if it manages more threads than there are cores, so an idle team is kept.
-void keep_openmp_from_spinning(int64_t threads) {
-  static const bool once = [threads] {
-    std::thread([threads] {
-#pragma omp parallel num_threads(static_cast <int>(threads))
-      {}
+/// only briefly if it manages more threads than there are cores, so an idle team is kept, as large
+/// as the machine.
+void keep_openmp_from_spinning() {
+  static const bool once = [] {
+    std::promise<void> running;
+    const auto ready = running.get_future();
+    std::thread([running = std::move(running)]() mutable {
+      std::atomic<int> members = 0;  // the compiler would remove a team that does nothing
+#pragma omp parallel num_threads(static_cast <int>(cores()))
+      ++members;
+      running.set_value();
       std::promise<void>().get_future().wait();
     }).detach();
+    ready.wait();
     return true;
   }();
   (void)once;
@@ -32,9 +41,9 @@ int64_t set_up_runtime(int64_t threads) {
   // (glibc ignores a mapping threshold above 32 MiB, so mapping is switched off altogether.)
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-  if (threads <= 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  if (threads <= 0) threads = cores();
   torch::set_num_threads(static_cast<int>(threads));
-  if (threads > 1) keep_openmp_from_spinning(threads);
+  if (threads > 1) keep_openmp_from_spinning();
   return threads;
 }
 

@@ -10,10 +10,6 @@
 namespace vitrine {
 namespace {
 
-bool contains(const std::vector<std::string>& list, const std::string& part) {
-  return std::find(list.begin(), list.end(), part) != list.end();
-}
-
 /// "" for English, "SEPARATOR + CODE" for others.
 std::string language_suffix(const std::string& language, char separator) {
   return language == "en" ? "" : separator + language;
@@ -65,13 +61,6 @@ std::vector<std::string> report_languages(const report::TextSet& texts,
 std::string localized_file(const std::string& stem, const std::string& language,
                            const std::string& extension) {
   return stem + language_suffix(language, '.') + extension;
-}
-
-std::string with_commas(int64_t number) {
-  auto text = std::to_string(number);
-  for (auto at = static_cast<int64_t>(text.size()) - 3; at > (number < 0); at -= 3)
-    text.insert(static_cast<size_t>(at), ",");
-  return text;
 }
 
 }  // namespace vitrine

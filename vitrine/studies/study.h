@@ -1,9 +1,12 @@
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "vitrine/core/number_text.h"
 #include "vitrine/report/report.h"
 #include "vitrine/report/translations.h"
 #include "vitrine/studies/sweep_runner.h"
@@ -61,6 +64,15 @@ class StudyReport : public report::Report {
   void say(const std::string& key, const Args&... args) {
     paragraph(text(key, args...));
   }
+  /// Sentences that follow from the numbers.
+  void finding(const std::vector<std::string>& sentences) {
+    say("finding", fmt::arg("text", fmt::format("{}", fmt::join(sentences, " "))));
+  }
+  /// Names the parts that have not been run, if there are any.
+  void missing(const std::vector<std::string>& parts) {
+    if (!parts.empty())
+      say("missing", fmt::arg("parts", fmt::format("{}", fmt::join(parts, ", "))));
+  }
   /// Writes the page.
   void save() const { Report::save(localized_file("report", texts_.language(), ".html")); }
 
@@ -69,8 +81,5 @@ class StudyReport : public report::Report {
 
   report::Translations texts_;
 };
-
-/// "10,000".
-std::string with_commas(int64_t number);
 
 }  // namespace vitrine

@@ -37,9 +37,8 @@ class SweepReader {
     }
     check(root_.IsMap(), "{}: expected 'key: value' lines at the top", origin);
     for (const auto& [key, node] : entries(root_))
-      check(std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end(),
-            "{}: unknown key '{}'{} (known here: {})", place(node), key, did_you_mean(key, kKeys),
-            fmt::join(kKeys, ", "));
+      check(contains(kKeys, key), "{}: unknown key '{}'{} (known here: {})", place(node), key,
+            did_you_mean(key, kKeys), fmt::join(kKeys, ", "));
   }
 
   template <typename T>

@@ -21,8 +21,7 @@ class KeyAxis {
     std::set<double> numbers;
     for (const auto& point : points) {
       const auto name = point.point.value(key);
-      if (std::find(axis_.names.begin(), axis_.names.end(), name) == axis_.names.end())
-        axis_.names.push_back(name);
+      if (!contains(axis_.names, name)) axis_.names.push_back(name);
       if (const auto number = point.point.number(key)) numbers.insert(*number);
     }
     if (numbers.size() != axis_.names.size()) return;
@@ -203,17 +202,15 @@ Series marked_series(const PointLine& points, const PointPosition& x,
 
 plot::Figure sweep_figure(const SweepResult& sweep, const SweepConfig& config) {
   std::optional<Metric> metric;
-  int64_t runs = 0, failed = 0;
   for (const auto& point : sweep.points)
-    for (const auto& run : point.runs) {
+    for (const auto& run : point.runs)
       if (run.outcome) metric = run.outcome->selection_metric;
-      failed += run.failed();
-      ++runs;
-    }
+  const auto counts = count_runs(sweep);
   auto keys = varied_keys(config);
   if (!config.learning_rates.empty()) std::erase(keys, kLearningRateKey);  // chosen, not varied
   plot::Figure figure{.title = config.name, .columns = std::min<int64_t>(2, std::ssize(keys))};
-  if (failed > 0) figure.title += fmt::format(" ({} of {} runs failed)", failed, runs);
+  if (counts.failed > 0)
+    figure.title += fmt::format(" ({} of {} runs failed)", counts.failed, counts.runs);
   if (!metric) return figure;
   for (const auto& key : keys)
     if (auto chart = KeyPanel(sweep, keys, key).chart(*metric); !chart.series.empty())

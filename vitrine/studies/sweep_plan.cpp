@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kLongestName = 200;
 
-bool has(const std::vector<std::string>& keys, const std::string& key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
 uint64_t fnv1a(const std::string& text) {
   uint64_t hash = 0xCBF29CE484222325;
   for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001B3;
@@ -84,18 +80,13 @@ std::vector<std::string> varied_keys(const SweepConfig& config) {
   std::vector<std::string> keys;
   for (const auto* axes : {&config.one_at_a_time, &config.grid, &config.list})
     for (const auto& axis : *axes)
-      if (!has(keys, axis.key)) keys.push_back(axis.key);
+      if (!contains(keys, axis.key)) keys.push_back(axis.key);
   if (!config.learning_rates.empty()) keys.push_back(kLearningRateKey);
   return keys;
 }
 
 SweepPoint with_setting(SweepPoint point, const std::string& key, const std::string& value) {
-  for (auto& [name, current] : point.settings) {
-    if (name != key) continue;
-    current = value;
-    return point;
-  }
-  point.settings.emplace_back(key, value);
+  put_setting(point.settings, key, value);
   return point;
 }
 
@@ -103,7 +94,7 @@ std::string run_name(const SweepPoint& point, const std::vector<std::string>& va
                      int64_t seed) {
   std::map<std::string, std::string> sorted;  // a name must not depend on the order in the file
   for (const auto& [key, value] : point.settings)
-    if (has(varied, key)) sorted[key] = value;
+    if (contains(varied, key)) sorted[key] = value;
   std::string exact, plain;
   for (const auto& [key, value] : sorted) {
     exact += fmt::format("{}={},", key, value);

@@ -20,6 +20,15 @@ std::optional<double> SweepPoint::number(const std::string& key) const {
   return number;
 }
 
+void put_setting(std::vector<Setting>& settings, const std::string& key, const std::string& value) {
+  for (auto& [name, current] : settings) {
+    if (name != key) continue;
+    current = value;
+    return;
+  }
+  settings.emplace_back(key, value);
+}
+
 bool PointResult::any_failed() const {
   return std::any_of(runs.begin(), runs.end(), [](const auto& run) { return run.failed(); });
 }
@@ -27,6 +36,17 @@ bool PointResult::any_failed() const {
 bool PointResult::any_stopped(StopReason reason) const {
   return std::any_of(runs.begin(), runs.end(),
                      [&](const auto& run) { return run.stopped(reason); });
+}
+
+RunCounts count_runs(const SweepResult& sweep) {
+  RunCounts counts;
+  for (const auto& point : sweep.points)
+    for (const auto& run : point.runs) {
+      ++counts.runs;
+      counts.over_budget += run.stopped(StopReason::OverBudget);
+      counts.failed += run.failed();
+    }
+  return counts;
 }
 
 double test_figure(const RunOutcome& outcome) { return outcome.test_value(); }

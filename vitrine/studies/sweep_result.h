@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,8 +13,15 @@
 
 namespace vitrine {
 
+inline bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
 /// One key of a recipe and its value as text: "model.embed" and "64".
 using Setting = std::pair<std::string, std::string>;
+
+/// Gives `key` this value, in place of the one it has.
+void put_setting(std::vector<Setting>& settings, const std::string& key, const std::string& value);
 
 /// What one place of a sweep sets.
 struct SweepPoint {
@@ -50,6 +58,12 @@ struct SweepResult {
   std::string name;
   std::vector<PointResult> points;
 };
+
+/// How the runs of a sweep ended.
+struct RunCounts {
+  int64_t runs = 0, over_budget = 0, failed = 0;
+};
+RunCounts count_runs(const SweepResult& sweep);
 
 /// A number that a run came to.
 using RunFigure = std::function<double(const RunOutcome&)>;

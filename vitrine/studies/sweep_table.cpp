@@ -8,11 +8,13 @@
 
 #include "vitrine/core/csv.h"
 #include "vitrine/core/progress.h"
+#include "vitrine/report/terminal.h"
 #include "vitrine/studies/sweep_plan.h"
 
 namespace vitrine {
 namespace {
 
+using report::display_width;
 using Row = std::vector<std::string>;
 
 /// Every key that a point sets, in order of appearance.
@@ -20,7 +22,7 @@ Row setting_keys(const SweepResult& result) {
   Row keys;
   for (const auto& point : result.points)
     for (const auto& [key, value] : point.point.settings)
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      if (!contains(keys, key)) keys.push_back(key);
   return keys;
 }
 
@@ -31,26 +33,22 @@ Row metric_names(const SweepResult& result, Metrics RunOutcome::*split) {
     for (const auto& run : point.runs)
       if (run.outcome)
         for (const auto& [name, value] : (*run.outcome).*split)
-          if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+          if (!contains(names, name)) names.push_back(name);
   return names;
 }
 
 /// Empty where it was not measured.
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
-size_t letters(const std::string& text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
-
 /// A Markdown table; the first row is its head, all columns stand to the right.
 std::string aligned(const std::vector<Row>& rows) {
-  std::vector<size_t> widths(rows[0].size(), 3);
+  std::vector<int64_t> widths(rows[0].size(), 3);
   for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], letters(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   std::string text;
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i)
-      text += fmt::format("| {}{} ", std::string(widths[i] - letters(row[i]), ' '), row[i]);
+      text += fmt::format("| {}{} ", std::string(widths[i] - display_width(row[i]), ' '), row[i]);
     text += "|\n";
     if (&row != &rows[0]) continue;
     for (const auto width : widths) text += fmt::format("| {}: ", std::string(width - 1, '-'));
@@ -105,12 +103,9 @@ std::string runs_cell(const PointResult& point, size_t seeds) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// "-" without a number.
 std::string mean_std_cell(const MeanStd& s, int decimals, double scale = 1) {
-  if (s.count == 0) return "-";
-  const auto mean = fmt::format("{:.{}f}", scale * s.mean, decimals);
-  return s.count == 1 || std::isnan(s.mean)
-             ? mean
-             : fmt::format("{} ± {:.{}f}", mean, scale * s.std, decimals);
+  return s.count == 0 || std::isnan(s.mean) ? "-" : mean_std_text(s, decimals, scale);
 }
 
 /// A metric of one split, for the column's head and for its cells.
@@ -124,7 +119,6 @@ struct MetricColumn {
     const auto s = mean_std(point, [&](const RunOutcome& outcome) {
       return metric_value(outcome.*values, metric.name);
     });
-    if (std::isnan(s.mean)) return "-";
     return mean_std_cell(s, metric.unit.empty() ? 4 : 2, metric.in_unit(1));
   }
 };
@@ -181,8 +175,7 @@ std::string heading(const SweepConfig& config, const std::string& command) {
   Row common;
   const auto varied = varied_keys(config);
   for (const auto& [key, value] : config.set)
-    if (std::find(varied.begin(), varied.end(), key) == varied.end())
-      common.push_back(fmt::format("`{}={}`", key, value));
+    if (!contains(varied, key)) common.push_back(fmt::format("`{}={}`", key, value));
   if (!common.empty()) text += fmt::format("Every run: {}.\n", fmt::join(common, ", "));
   if (config.seeds.size() > 1) text += "Means ± standard deviations over the seeds.\n";
   return text + fmt::format("\nMade by `{}`.\n\n", command);

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/checks.h"
 #include "vitrine/train/freeze.h"
+#include "vitrine/train/init_backbone.h"
 #include "vitrine/train/init_weights.h"
 #include "vitrine/train/run_folder.h"
 
@@ -15,10 +16,11 @@ struct NameKey {
 
 /// Where a recipe says what it starts from: needed before its model can be read.
 struct StartKeys {
-  std::string init;
+  std::string init, init_backbone;
   NameKey model;
   void visit(Fields& f) {
     f.path("init", init, "");
+    f.path("init_backbone", init_backbone, "");
     f.choice("model", model, "");
   }
 };
@@ -28,6 +30,22 @@ Recipe complete_recipe(const Settings& settings) {
   settings.read_into(recipe);
   as_usage([&] { recipe.validate(); });
   return recipe;
+}
+
+/// The recipe on top of what the weights bring.
+Recipe read_on_top(const Settings& settings, Recipe recipe, const auto& weights) {
+  settings.read_into(recipe);
+  weights.complete(recipe);
+  as_usage([&] { recipe.validate(); });
+  return recipe;
+}
+
+/// Whether only those random changes are made to training images that two maps per image hold.
+bool flips_at_most(AugmentConfig augment) {
+  const AugmentConfig none;
+  augment.flip = none.flip;
+  augment.randaugment_magnitude = none.randaugment_magnitude;
+  return augment == none;
 }
 
 Settings recipe_settings(const std::string& path, const std::vector<std::string>& overrides) {
@@ -41,8 +59,14 @@ Settings recipe_settings(const std::string& path, const std::vector<std::string>
 void TrainConfig::visit(Fields& f) {
   f("epochs", epochs, "passes over the training data");
   f("freeze", freeze,
-    "what stays as `init` has it: none, embed (all before the blocks), N (that and the first N "
-    "blocks) or backbone (all but the head)");
+    "what stays as `init` has it: none, model.backbone (the network before a hybrid's patches), "
+    "embed (all before the blocks), N (that and the first N blocks) or backbone (all but the "
+    "head)");
+  f("cache_backbone", cache_backbone,
+    Choices<MapCache>{
+        {"none", MapCache::None}, {"fp32", MapCache::Float32}, {"fp16", MapCache::Float16}},
+    "compute the feature maps of a hybrid's frozen backbone once and keep them on disk, in this "
+    "precision");
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
   f("label_smoothing", label_smoothing, "fraction of the target spread over all classes");
@@ -75,6 +99,10 @@ void TrainConfig::validate() const {
   check(accumulate >= 1 && accumulate <= kMax, "train: accumulate {} is not between 1 and {}",
         accumulate, kMax);
   check_freeze(freeze);
+  check(cache_backbone == MapCache::None || freeze != kNoFreeze,
+        "train: cache_backbone keeps the maps of a backbone that does not learn; set "
+        "train.freeze={}",
+        kFreezeModelBackbone);
   check_fraction("train", "label_smoothing", label_smoothing);
   check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
@@ -95,6 +123,8 @@ void Recipe::visit(Fields& f) {
   f.path("init", init,
          "pre-trained weights to start from: a run folder, a checkpoint or published weights; "
          "empty = random weights");
+  f.path("init_backbone", init_backbone,
+         "pre-trained weights of a ResNet that fill only the model's backbone");
   f("scratch", scratch,
     "take model and preprocessing of `init`, but random weights: the control of fine-tuning");
   f.choice("model", model, "the network");
@@ -110,10 +140,16 @@ void Recipe::validate() const {
   train.validate();
   check(!scratch || !init.empty(),
         "recipe: scratch takes the model of init, which is empty; give init, or leave scratch out");
-  check(train.freeze == kNoFreeze || (!init.empty() && !scratch),
-        "train: freeze {} would keep random weights as they are; set init to pre-trained weights, "
+  const bool backbone_alone = train.freeze == kFreezeModelBackbone;
+  check(train.freeze == kNoFreeze || (!init.empty() && !scratch) ||
+            (backbone_alone && !init_backbone.empty()),
+        "train: freeze {} would keep random weights as they are; set {} to pre-trained weights, "
         "or train.freeze={}",
-        train.freeze, kNoFreeze);
+        train.freeze, backbone_alone ? "init_backbone" : "init", kNoFreeze);
+  check(train.cache_backbone == MapCache::None || flips_at_most(data.augment),
+        "train: cache_backbone holds a map of each image and of its mirror image, so of "
+        "data.augment only flip goes with it; leave out the rest, or set "
+        "train.cache_backbone=none");
 }
 
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& overrides) {
@@ -126,13 +162,16 @@ Recipe recipe_from(const Settings& settings) {
   check_usage(!start.init.empty() || !start.model.name.empty(),
               "recipe: model.name is missing; choose one of `vitrine models`, or give pre-trained "
               "weights as init");
-  if (start.init.empty()) return complete_recipe(settings);
+  check_usage(start.init.empty() || start.init_backbone.empty(),
+              "recipe: init {} fills the whole model, its backbone too; leave out init_backbone",
+              start.init);
+  if (start.init.empty() && start.init_backbone.empty()) return complete_recipe(settings);
+  if (start.init.empty()) {
+    const InitBackbone weights(start.init_backbone);
+    return read_on_top(settings, weights.defaults(start.model.name), weights);
+  }
   const InitWeights weights(start.init);
-  Recipe recipe = weights.defaults();
-  settings.read_into(recipe);
-  weights.complete(recipe);
-  as_usage([&] { recipe.validate(); });
-  return recipe;
+  return read_on_top(settings, weights.defaults(), weights);
 }
 
 Recipe read_stored_recipe(const RunFolder& folder, const std::vector<std::string>& overrides) {

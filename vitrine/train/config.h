@@ -16,14 +16,19 @@ class RunFolder;
 enum class Precision { Float32, BFloat16 };
 /// How much each class counts in the loss of a classifier.
 enum class ClassWeights { None, Balanced };
+/// How the feature maps of a frozen backbone are kept on disk, if they are.
+enum class MapCache { None, Float32, Float16 };
 
 /// The value of `train.freeze` with which all parameters learn; see train/freeze.h.
 inline constexpr auto kNoFreeze = "none";
+/// The value with which the backbone of a hybrid stays as it is.
+inline constexpr auto kFreezeModelBackbone = "model.backbone";
 
 /// How a run learns.
 struct TrainConfig {
   int64_t epochs = 10;
   std::string freeze = kNoFreeze;
+  MapCache cache_backbone = MapCache::None;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   double label_smoothing = 0;
@@ -51,7 +56,8 @@ inline double evaluation_budget(const TrainConfig& config) { return config.budge
 struct Recipe {
   std::string name = "run";
   int64_t seed = 1;
-  std::string init;  // the weights to start from; empty: random ones
+  std::string init;           // the weights to start from; empty: random ones
+  std::string init_backbone;  // those of a hybrid's backbone alone
   bool scratch = false;
   ModelChoice model;
   DataConfig data;
@@ -62,7 +68,8 @@ struct Recipe {
 };
 
 /// The recipe that settings describe. With `init`, the model and the normalisation of its images
-/// are those of the weights, unless the settings say otherwise.
+/// are those of the weights, unless the settings say otherwise; with `init_backbone`, the model's
+/// backbone and that normalisation.
 Recipe recipe_from(const Settings& settings);
 
 /// Reads a recipe file with overrides. What it refuses is a `UsageError` (file, line and the key

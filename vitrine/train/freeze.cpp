@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "vitrine/core/error.h"
+#include "vitrine/models/backbone.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/config.h"
 
@@ -46,14 +47,23 @@ std::vector<torch::Tensor> head_parameters(Model& model) {
 }
 
 void check_freeze(const std::string& what) {
-  check(what == kNoFreeze || what == kEmbed || what == kBackbone || frozen_blocks(what),
-        "train: freeze is '{}'; choose {}, {}, {} or a number of blocks, at least 1", what,
-        kNoFreeze, kEmbed, kBackbone);
+  check(what == kNoFreeze || what == kFreezeModelBackbone || what == kEmbed || what == kBackbone ||
+            frozen_blocks(what),
+        "train: freeze is '{}'; choose {}, {}, {}, {} or a number of blocks, at least 1", what,
+        kNoFreeze, kEmbed, kFreezeModelBackbone, kBackbone);
 }
 
 void freeze(Model& model, const std::string& what) {
   check_freeze(what);
   if (what == kNoFreeze) return;
+  if (what == kFreezeModelBackbone) {
+    const auto backbone = model.backbone();
+    check(backbone != nullptr,
+          "train: freeze {}, but the model has none; set model.backbone.kind, or train.freeze={}",
+          what, kNoFreeze);
+    for (auto& parameter : backbone->parameters()) parameter.set_requires_grad(false);
+    return;
+  }
   if (what == kBackbone) {
     const auto head = head_parameters(model);
     check(!head.empty(), "train: freeze {} leaves nothing to learn: {} has no head", what,

@@ -9,12 +9,14 @@ namespace vitrine {
 
 class Model;
 
-/// Throws unless `what` is a value of `train.freeze`: none, embed, backbone or a number of blocks.
+/// Throws unless `what` is a value of `train.freeze`: none, model.backbone, embed, backbone or a
+/// number of blocks.
 void check_freeze(const std::string& what);
 
-/// Marks the parameters that stay as they are, so that `parameter_info` leaves them out: `embed` is
-/// all before the first block, N that and the first N blocks, `backbone` all that `Model::logits`
-/// does not use. Throws if the model has not so many blocks.
+/// Marks the parameters that stay as they are, so that `parameter_info` leaves them out:
+/// `model.backbone` is the network before a hybrid's patches, `embed` all before the first block, N
+/// that and the first N blocks, `backbone` all that `Model::logits` does not use. Throws if the
+/// model has no such backbone or not so many blocks.
 void freeze(Model& model, const std::string& what);
 
 /// The parameters through which the output depends on given features.

@@ -14,7 +14,8 @@ struct Splits;
 /// Pre-trained weights that a run starts from: `init` of a recipe.
 class InitWeights {
  public:
-  /// Reads a checkpoint or the best one of a run folder.
+  /// Reads what a checkpoint, the best one of a run folder or published weights say of themselves;
+  /// the weights are read by `load_into`.
   explicit InitWeights(std::string path);
 
   /// What a recipe need not say: the model, and mean, std and interpolation of its images.
@@ -38,8 +39,8 @@ class InitWeights {
   void set_classes(Recipe& recipe, int64_t classes) const;
 
   std::string path_;
-  LoadedCheckpoint loaded_;
-  std::vector<std::string> new_head_{};  // names of its weights; empty: the head is the file's
+  CheckpointInfo info_;
+  int64_t new_head_ = 0;  // its classes; 0: the head is the file's
 };
 
 }  // namespace vitrine

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -24,18 +25,21 @@
 namespace vitrine {
 namespace {
 
-/// What decides a split's features: model, data and preprocessing, but neither batches nor
-/// augmentation.
-std::string feature_key(const Recipe& recipe, const std::string& checksum,
-                        const std::string& split) {
-  auto data = recipe.data;
-  const DataConfig defaults;
-  data.batch = defaults.batch;
-  data.workers = defaults.workers;
-  data.augment = {};
-  return fmt::format("weights: {}\nsplit: {}\nseed: {}\nmodel:\n{}data:\n{}", checksum, split,
-                     recipe.seed, to_yaml(recipe.model), to_yaml(data));
+/// The XXH3 of a model's weights and buffers, without those of its head.
+std::string checksum_without_head(Model& model) {
+  const auto head = head_parameters(model);
+  auto weights = named_weights(model);
+  std::erase_if(weights, [&](const auto& named) {
+    return std::any_of(head.begin(), head.end(),
+                       [&](const auto& part) { return part.is_same(named.second); });
+  });
+  return checksum_of(weights);
 }
+
+/// The features of a split as one tensor, (N, C).
+struct ProbeFeatures {
+  torch::Tensor features, targets;
+};
 
 torch::Tensor logits_of(const LinearClassifier& classifier, const torch::Tensor& features) {
   return torch::addmm(classifier.bias, features, classifier.weight.t());  // (B, N)
@@ -95,9 +99,9 @@ class Probe {
     for (const auto& note : weights.notes(recipe_)) say(note);
     model_->to(open_device(options_.device));
     model_->eval();
-    objective_ = make_objective(data_, /*label_smoothing=*/0);
+    objective_ = make_objective(data_, ObjectiveSettings(/*smoothing=*/0));
     outcome_.selection_metric = objective_->selection_metric();
-    checksum_ = backbone_checksum(*model_);
+    checksum_ = checksum_without_head(*model_);
   }
 
   bool compute_all_features() {
@@ -106,25 +110,26 @@ class Probe {
            compute_features(*data_.test, Split::Test, test_);
   }
 
-  bool compute_features(const BatchSource& source, Split split, FeatureSet& set) {
+  bool compute_features(const BatchSource& source, Split split, ProbeFeatures& set) {
     const auto name = split_name(split);
     const auto found =
         cached_features(source, [&](const torch::Tensor& x) { return model_->features(x); },
                         {.cache = probe_.cache,
-                         .key = feature_key(recipe_, checksum_, name),
+                         .key = fmt::format("weights: {}\nmodel:\n{}{}", checksum_,
+                                            to_yaml(recipe_.model), examples_key(recipe_, name)),
                          .label = "features, " + name,
                          .batch = recipe_.data.batch,
                          .workers = recipe_.data.workers,
                          .device = torch::Device(options_.device)});
     if (!found) return false;
-    set = *found;
+    set = {torch::cat(found->parts), found->targets};
     check(set.features.dim() == 2,
           "probe: {} gives features of {} dimensions, a linear classifier "
           "takes 2",
           recipe_.model.name(), set.features.dim());
     say(fmt::format("features of {} {} images: {}, {}", source.size(), name,
-                    set.from_cache ? "from the cache; computing them took" : "computed in",
-                    duration_text(set.seconds)));
+                    found->from_cache ? "from the cache; computing them took" : "computed in",
+                    duration_text(found->seconds)));
     return true;
   }
 
@@ -166,8 +171,14 @@ class Probe {
       const torch::AutoGradMode with_grad(true);
       return head_parameters(*model_);
     }();
-    for (auto parameter : head) {
-      const auto& value = parameter.dim() == 2 ? best_.weight : best_.bias;
+    // Several heads answer with their mean, each from its part of the features.
+    const auto heads = std::count_if(head.begin(), head.end(),
+                                     [](const auto& parameter) { return parameter.dim() == 2; });
+    const auto parts = best_.weight.chunk(std::max<int64_t>(heads, 1), 1);
+    size_t next = 0;
+    for (const auto& parameter : head) {
+      const bool matrix = parameter.dim() == 2 && next < parts.size();
+      const auto value = matrix ? parts[next++] * heads : best_.bias;
       check(parameter.sizes() == value.sizes(),
             "probe: the head of {} is not one linear layer, so it cannot take the classifier",
             recipe_.model.name());
@@ -218,7 +229,7 @@ class Probe {
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Report> report_;
   std::string checksum_;
-  FeatureSet train_, validation_, test_;
+  ProbeFeatures train_, validation_, test_;
   LinearClassifier best_;
   RunOutcome outcome_;
 };
@@ -226,7 +237,7 @@ class Probe {
 }  // namespace
 
 LinearClassifier fit_linear(const torch::Tensor& features, const torch::Tensor& targets,
-                            double weight_decay, LinearClassifier start) {
+                            double weight_decay, const LinearClassifier& start) {
   constexpr int64_t kMaxIterations = 200, kHistory = 10;
   constexpr double kSmallestGradient = 1e-6, kSmallestChange = 1e-12;
   const torch::AutoGradMode with_grad(true);

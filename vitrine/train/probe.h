@@ -17,7 +17,7 @@ struct LinearClassifier {
 /// Minimises mean cross-entropy + weight_decay / 2 |weight|^2 over features (B, C) and their
 /// classes (B) by L-BFGS with all examples at once, beginning at `start`.
 LinearClassifier fit_linear(const torch::Tensor& features, const torch::Tensor& targets,
-                            double weight_decay, LinearClassifier start);
+                            double weight_decay, const LinearClassifier& start);
 
 struct ProbeOptions {
   fs::path cache = "cache/features";  // where features are kept

@@ -5,14 +5,18 @@
 #include <ctime>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/inspect/summary.h"
+#include "vitrine/models/backbone.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
+#include "vitrine/train/backbone_maps.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/hparams.h"
+#include "vitrine/train/init_backbone.h"
 #include "vitrine/train/init_weights.h"
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
@@ -153,6 +157,27 @@ RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
   return folder;
 }
 
+/// The recipe's model with the weights that the run starts from; `say` hears what became of them.
+std::shared_ptr<Model> new_model(Recipe& recipe, const Splits& data,
+                                 const std::function<void(const std::string&)>& say) {
+  if (!recipe.init.empty()) {
+    InitWeights weights(recipe.init);
+    weights.fit(recipe, data);
+    auto model = build_for_training(recipe, data);
+    say(recipe.scratch ? fmt::format("init {}: random weights, as `scratch` wants", recipe.init)
+                       : weights.load_into(*model));
+    for (const auto& note : weights.notes(recipe)) say(note);
+    return model;
+  }
+  auto model = build_for_training(recipe, data);
+  if (!recipe.init_backbone.empty()) {
+    const InitBackbone weights(recipe.init_backbone);
+    say(weights.load_into(*model));
+    for (const auto& note : weights.notes(recipe)) say(note);
+  }
+  return model;
+}
+
 RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
   open_device(options.device);
   recipe.data = resolved_data_config(recipe.data);
@@ -171,17 +196,22 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
   if (options.data == nullptr) opened = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   const auto& data = options.data == nullptr ? opened : *options.data;
   auto model = options.model;
-  if (!model && !stored && !recipe.init.empty()) {
-    InitWeights weights(recipe.init);
-    weights.fit(recipe, data);
-    model = build_for_training(recipe, data);
-    say(recipe.scratch ? fmt::format("init {}: random weights, as `scratch` wants", recipe.init)
-                       : weights.load_into(*model));
-    for (const auto& note : weights.notes(recipe)) say(note);
+  if (!model) model = stored ? build_for_training(recipe, data) : new_model(recipe, data, say);
+  std::optional<Splits> maps;
+  if (recipe.train.cache_backbone != MapCache::None) {
+    catch_interrupts();
+    if (stored) load_run_weights(*stored, *model);
+    maps = backbone_map_splits(
+        recipe, data, *model,
+        {.cache = options.cache, .device = options.device, .on_message = options.on_message});
+    if (!maps)
+      return {.stop_reason = StopReason::Interrupted, .folder = stored ? stored->path() : ""};
   }
-  if (!model) model = build_for_training(recipe, data);
   const auto folder = stored ? *stored : make_run_folder(recipe, options);
-  return Run(recipe, options, folder, data).run(std::move(model), stored.has_value(), threads);
+  std::optional<BackboneBypass> bypass;
+  if (maps) bypass.emplace();
+  return Run(recipe, options, folder, maps ? *maps : data)
+      .run(std::move(model), stored.has_value(), threads);
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ struct RunOptions {
   std::string device = "cpu";
   /// 0 = all cores, or for a resumed run as many as it began with; absent: as the process has them.
   std::optional<int64_t> threads = 0;
-  fs::path out = "runs";  // the run folder is OUT/NAME-DATE-TIME,
-  fs::path folder{};      // or exactly this if it is given
+  fs::path out = "runs";              // the run folder is OUT/NAME-DATE-TIME,
+  fs::path folder{};                  // or exactly this if it is given
+  fs::path cache = "cache/features";  // where feature maps are kept (`train.cache_backbone`)
   bool show_progress = true;
   bool write_reports = true;  // model summary, event file, curves and the objective's report
 
@@ -37,7 +38,8 @@ struct RunOptions {
 
 /// Runs an experiment: opens the data, builds the model, trains in a new run folder, tests the best
 /// checkpoint, writes reports and result.json. Nothing is written before recipe, data and model
-/// have proved to fit. A run that is interrupted has no test metrics and can be resumed.
+/// have proved to fit. A run that is interrupted has no test metrics and can be resumed; if its
+/// first feature maps were being computed, it has no folder yet.
 RunOutcome run_recipe(const Recipe& recipe, const RunOptions& options);
 
 /// Resumes the run in this folder, by its own recipe, and ends it likewise.

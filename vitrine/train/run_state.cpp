@@ -95,6 +95,11 @@ RunPosition load_run_state(const RunFolder& folder, Model& model, Model* average
   return position;
 }
 
+void load_run_weights(const RunFolder& folder, Model& model) {
+  check_exists(folder);
+  set_weights(model, load_safetensors(folder.resume()), folder.resume().string(), kModel);
+}
+
 RunPosition read_run_position(const RunFolder& folder) {
   check_exists(folder);
   return position_of(read_safetensors_metadata(folder.resume()), folder.resume());

@@ -31,6 +31,9 @@ void save_run_state(const RunFolder& folder, const Model& model, const Model* av
 RunPosition load_run_state(const RunFolder& folder, Model& model, Model* average,
                            Optimizer& optimizer);
 
+/// Restores the weights alone.
+void load_run_weights(const RunFolder& folder, Model& model);
+
 /// The position alone, without touching any weights.
 RunPosition read_run_position(const RunFolder& folder);
 

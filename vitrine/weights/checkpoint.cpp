@@ -13,7 +13,32 @@
 namespace vitrine {
 namespace {
 
-constexpr const char *kFormat = "format", *kCheckpoint = "vitrine";
+constexpr const char *kFormat = "format", *kCheckpoint = "vitrine", *kPreprocess = "preprocess";
+
+/// What the metadata of a checkpoint of ours says.
+CheckpointInfo info_from(const std::map<std::string, std::string>& metadata, const fs::path& path) {
+  const auto read = [&](const std::string& key, auto& config) {
+    const auto& text = checkpoint_entry(metadata, key, path);
+    try {
+      Settings::from_text(text, path.string() + " (" + key + ")").read_into(config);
+    } catch (const UsageError& e) {
+      fail("{}", e.what());  // the file's mistake, not the user's
+    }
+  };
+  CheckpointInfo info;
+  read("model", info.model);
+  info.recipe = checkpoint_entry(metadata, "recipe", path);
+  try {
+    info.classes = nlohmann::json::parse(checkpoint_entry(metadata, "classes", path));
+    info.epoch = std::stoll(checkpoint_entry(metadata, "epoch", path));
+    info.step = std::stoll(checkpoint_entry(metadata, "step", path));
+  } catch (const std::exception& e) {
+    fail("checkpoint: {}: classes, epoch or step in its metadata cannot be read: {}", path.string(),
+         e.what());
+  }
+  if (metadata.contains(kPreprocess)) read(kPreprocess, info.preprocess.emplace());
+  return info;
+}
 
 }  // namespace
 
@@ -49,7 +74,7 @@ void save_checkpoint(const fs::path& path, const Model& model, const CheckpointI
                    {"recipe", info.recipe},
                    {"epoch", std::to_string(info.epoch)},
                    {"step", std::to_string(info.step)}};
-  if (info.preprocess) file.metadata["preprocess"] = to_yaml(*info.preprocess);
+  if (info.preprocess) file.metadata[kPreprocess] = to_yaml(*info.preprocess);
   save_safetensors(path, file);
 }
 
@@ -71,39 +96,27 @@ fs::path checkpoint_path(const fs::path& run_or_file) {
 }
 
 ModelChoice stored_model(const fs::path& run_or_file, const std::vector<std::string>& settings) {
-  if (is_published(run_or_file)) return describe_weights(run_or_file, {.settings = settings});
+  if (is_published(run_or_file)) return describe_weights(run_or_file, {.settings = settings}).model;
   const auto path = checkpoint_path(run_or_file);
   const auto metadata = read_safetensors_metadata(path);
   return read_model(checkpoint_entry(metadata, "model", path), settings,
                     path.string() + " (model)");
 }
 
+CheckpointInfo stored_info(const fs::path& run_or_file) {
+  if (is_published(run_or_file)) return describe_weights(run_or_file);
+  const auto path = checkpoint_path(run_or_file);
+  return info_from(read_safetensors_metadata(path), path);
+}
+
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   if (is_published(run_or_file)) return import_weights(run_or_file).checkpoint;
   const auto path = checkpoint_path(run_or_file);
   const auto file = load_safetensors(path);
-  const auto read = [&](const std::string& key, auto& config) {
-    const auto& text = checkpoint_entry(file.metadata, key, path);
-    try {
-      Settings::from_text(text, path.string() + " (" + key + ")").read_into(config);
-    } catch (const UsageError& e) {
-      fail("{}", e.what());  // the file's mistake, not the user's
-    }
-  };
-  LoadedCheckpoint loaded;
-  read("model", loaded.info.model);
-  loaded.info.recipe = checkpoint_entry(file.metadata, "recipe", path);
-  try {
-    loaded.info.classes = nlohmann::json::parse(checkpoint_entry(file.metadata, "classes", path));
-    loaded.info.epoch = std::stoll(checkpoint_entry(file.metadata, "epoch", path));
-    loaded.info.step = std::stoll(checkpoint_entry(file.metadata, "step", path));
-  } catch (const std::exception& e) {
-    fail("checkpoint: {}: classes, epoch or step in its metadata cannot be read: {}", path.string(),
-         e.what());
-  }
+  LoadedCheckpoint loaded{.model = nullptr, .info = info_from(file.metadata, path)};
   check_weights(*model_without_memory(loaded.info.model, file, path.string()), file, path.string());
   loaded.model = loaded.info.model.build();
-  if (loaded.model->image_shape()) read("preprocess", loaded.info.preprocess.emplace());
+  if (loaded.model->image_shape()) checkpoint_entry(file.metadata, kPreprocess, path);
   load_weights(*loaded.model, file, path.string(), {.give_back = true});
   loaded.model->eval();
   return loaded;

@@ -52,6 +52,9 @@ fs::path checkpoint_path(const fs::path& run_or_file);
 /// imported (weights/importers.h).
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file);
 
+/// What `load_checkpoint` would say of the model; reads no weights.
+CheckpointInfo stored_info(const fs::path& run_or_file);
+
 /// The model of a run, a checkpoint or published weights, without its weights.
 ModelChoice stored_model(const fs::path& run_or_file,
                          const std::vector<std::string>& settings = {});

@@ -3,7 +3,9 @@
 #include <torch/torch.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
@@ -34,6 +36,10 @@ class SettingTexts {
     return text(key).empty() ? 0 : std::stoll(text(key));
   }
   double real(const std::string& key) const { return text(key).empty() ? 0 : std::stod(text(key)); }
+  /// The blocks per stage of a backbone.
+  std::vector<int64_t> backbone_blocks() const {
+    return root_["backbone"]["blocks"].as<std::vector<int64_t>>();
+  }
 
  private:
   YAML::Node root_;
@@ -42,9 +48,10 @@ class SettingTexts {
 /// A source that weights can be exported to.
 struct Exporter {
   std::string importer;  // whose table is read backwards
-  double norm_eps;
   /// What its models must be: a setting and the values that it may have.
   std::vector<std::pair<std::string, std::vector<std::string>>> limits;
+  /// What its programs take for granted and hardly matters: a setting and its value.
+  std::vector<std::pair<std::string, std::string>> assumed;
   void (*add_files)(const SettingTexts& settings, const CheckpointInfo& info,
                     ExportedWeights& result);
 };
@@ -79,13 +86,38 @@ const char* interpolation_text(Interpolation interpolation) {
                                                     : "nearest";
 }
 
-std::string timm_architecture(int64_t dim) {
+bool is_distilled(const SettingTexts& s) { return s.text("distilled") == "true"; }
+
+std::string timm_architecture(const SettingTexts& s) {
+  const auto dim = s.whole("dim");
   const auto size = dim <= 192 ? "tiny" : dim <= 384 ? "small" : dim <= 768 ? "base" : "large";
+  if (is_distilled(s))  // there is no larger one
+    return fmt::format("deit_{}_distilled_patch16_224", dim > 768 ? "base" : size);
   return fmt::format("vit_{}_patch16_224", size);
 }
 
-void add_timm_files(const SettingTexts& s, const CheckpointInfo& info, ExportedWeights& result) {
+/// What timm's config.json says of the images and of the layers that depend on channels and
+/// classes.
+ordered_json timm_pretrained_config(const CheckpointInfo& info, const std::string& first_conv,
+                                    const ordered_json& classifier) {
   const auto& how = info.preprocess.value();
+  return {{"custom_load", false},
+          {"input_size", {how.channels, how.image, how.image}},
+          {"fixed_input_size", true},
+          {"interpolation", interpolation_text(how.interpolation)},
+          {"crop_pct", how.stretch ? 1.0 : crop_fraction(how.image, how.resize)},
+          {"crop_mode", how.stretch ? "squash" : "center"},
+          {"mean", how.mean},
+          {"std", how.std},
+          {"num_classes", info.classes.size()},
+          {"pool_size", nullptr},
+          {"first_conv", first_conv},
+          {"classifier", classifier}};
+}
+
+void add_timm_vit(const SettingTexts& s, const CheckpointInfo& info,
+                  const std::string& architecture, const std::string& first_conv,
+                  ExportedWeights& result) {
   const bool token = s.text("pool") == "token";
   const auto dim = s.whole("dim"), classes = s.whole("classes");
   ordered_json args = {{"img_size", s.whole("image")},
@@ -99,26 +131,53 @@ void add_timm_files(const SettingTexts& s, const CheckpointInfo& info, ExportedW
   if (s.real("layer_scale") > 0) args["init_values"] = s.real("layer_scale");
   if (token && s.text("class_position") == "false") args["no_embed_class"] = true;
   if (!token) args.update({{"class_token", false}, {"fc_norm", false}});
+  const auto heads = is_distilled(s) ? ordered_json{"head", "head_dist"} : ordered_json("head");
+  const ordered_json root = {{"architecture", architecture},
+                             {"num_classes", classes},
+                             {"num_features", dim},
+                             {"global_pool", token ? "token" : "avg"},
+                             {"label_names", info.classes},
+                             {"model_args", args},
+                             {"pretrained_cfg", timm_pretrained_config(info, first_conv, heads)}};
+  result.files.emplace_back("config.json", root.dump(2) + "\n");
+}
+
+void add_timm_files(const SettingTexts& s, const CheckpointInfo& info, ExportedWeights& result) {
+  add_timm_vit(s, info, timm_architecture(s), "patch_embed.proj", result);
+}
+
+void add_timm_hybrid_files(const SettingTexts& s, const CheckpointInfo& info,
+                           ExportedWeights& result) {
+  static const std::map<std::vector<int64_t>, std::string> architectures = {
+      {{}, "vit_tiny_r_s16_p8_224"},
+      {{2, 2, 2, 2}, "vit_small_r26_s32_224"},
+      {{3, 4, 9}, "vit_base_r50_s16_224"},
+      {{3, 4, 6, 3}, "vit_large_r50_s32_224"}};
+  constexpr int64_t kWidth = 64;
+  const auto blocks = s.backbone_blocks();
+  const auto found = architectures.find(blocks);
+  if (found == architectures.end() || s.whole("backbone.width") != kWidth)
+    result.notes.push_back(fmt::format(
+        "timm has no hybrid with backbone.blocks=[{}] and backbone.width={}, so no config.json can "
+        "describe it",
+        fmt::join(blocks, ", "), s.whole("backbone.width")));
+  else
+    add_timm_vit(s, info, found->second,
+                 blocks.empty() ? "patch_embed.backbone.conv" : "patch_embed.backbone.stem.conv",
+                 result);
+}
+
+void add_timm_resnet_files(const SettingTexts& s, const CheckpointInfo& info,
+                           ExportedWeights& result) {
+  constexpr int64_t kBasicFeatures = 512, kBottleneckFeatures = 2048;
   const ordered_json root = {
-      {"architecture", timm_architecture(dim)},
-      {"num_classes", classes},
-      {"num_features", dim},
-      {"global_pool", token ? "token" : "avg"},
+      {"architecture", s.text("name")},
+      {"num_classes", info.classes.size()},
+      {"num_features", s.text("block") == "basic" ? kBasicFeatures : kBottleneckFeatures},
+      {"global_pool", "avg"},
       {"label_names", info.classes},
-      {"model_args", args},
-      {"pretrained_cfg",
-       {{"custom_load", false},
-        {"input_size", {how.channels, how.image, how.image}},
-        {"fixed_input_size", true},
-        {"interpolation", interpolation_text(how.interpolation)},
-        {"crop_pct", how.stretch ? 1.0 : crop_fraction(how.image, how.resize)},
-        {"crop_mode", how.stretch ? "squash" : "center"},
-        {"mean", how.mean},
-        {"std", how.std},
-        {"num_classes", classes},
-        {"pool_size", nullptr},
-        {"first_conv", "patch_embed.proj"},
-        {"classifier", "head"}}}};
+      {"model_args", {{"in_chans", s.whole("channels")}}},
+      {"pretrained_cfg", timm_pretrained_config(info, "conv1", "fc")}};
   result.files.emplace_back("config.json", root.dump(2) + "\n");
 }
 
@@ -131,8 +190,9 @@ void add_hugging_face_files(const SettingTexts& s, const CheckpointInfo& info,
     numbers[info.classes[i]] = i;
   }
   const ordered_json config = {
-      {"architectures", {"ViTForImageClassification"}},
-      {"model_type", "vit"},
+      {"architectures",
+       {is_distilled(s) ? "DeiTForImageClassificationWithTeacher" : "ViTForImageClassification"}},
+      {"model_type", is_distilled(s) ? "deit" : "vit"},
       {"hidden_size", s.whole("dim")},
       {"num_hidden_layers", s.whole("depth")},
       {"num_attention_heads", s.whole("heads")},
@@ -174,27 +234,78 @@ void note_bare_file(const SettingTexts& /*settings*/, const CheckpointInfo& /*in
 }
 
 const std::vector<std::string> kActivations = {"gelu", "gelu_tanh", "quick_gelu", "relu"};
+constexpr const char *kEps = "norm_eps", *kBackboneEps = "backbone.norm_eps",
+                     *kStandardize = "backbone.standardize";
 
-const Exporter& exporter_of(WeightNames names) {
-  static const std::map<WeightNames, Exporter> exporters = {
-      {WeightNames::Timm, {"timm_vit", 1e-6, {{"activation", kActivations}}, add_timm_files}},
+using Exporters = std::vector<Exporter>;
+
+/// One for each variant, with the names of torchvision, which timm has, too.
+Exporters with_resnets(Exporters exporters, decltype(Exporter::add_files) add_files) {
+  for (const auto* variant : {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"})
+    exporters.push_back({fmt::format("torchvision_{}", variant),
+                         {{"name", {variant}}, {"stem", {"imagenet"}}, {"stride_first", {"false"}}},
+                         {{kEps, "1e-05"}},
+                         add_files});
+  return exporters;
+}
+
+/// The exporters of a source, one per family of models.
+const Exporters& exporters_of(WeightNames names) {
+  using Settings = decltype(Exporter::assumed);
+  static const Settings timm_hybrid = {
+      {kEps, "1e-06"}, {kBackboneEps, "1e-05"}, {kStandardize, "variance"}};
+  static const decltype(Exporter::limits) class_token = {{"activation", {"gelu"}},
+                                                         {"pool", {"token"}},
+                                                         {"class_position", {"true"}}},
+                                          any_gelu = {{"activation", {"gelu_tanh", "gelu"}},
+                                                      {"pool", {"token"}},
+                                                      {"class_position", {"true"}}},
+                                          any_activation = {{"activation", kActivations},
+                                                            {"pool", {"token"}},
+                                                            {"class_position", {"true"}}};
+  static const std::map<WeightNames, Exporters> exporters = {
+      {WeightNames::Timm,
+       with_resnets(
+           {{"timm_vit", {{"activation", kActivations}}, {{kEps, "1e-06"}}, add_timm_files},
+            {"timm_hybrid_stem",
+             {{"activation", kActivations}},
+             timm_hybrid,
+             add_timm_hybrid_files},
+            {"timm_hybrid", {{"activation", kActivations}}, timm_hybrid, add_timm_hybrid_files}},
+           add_timm_resnet_files)},
       {WeightNames::HuggingFace,
-       {"hugging_face_vit",
-        0,
-        {{"activation", kActivations}, {"pool", {"token"}}, {"class_position", {"true"}}},
-        add_hugging_face_files}},
+       {{"hugging_face_vit", any_activation, {}, add_hugging_face_files},
+        {"hugging_face_deit", any_activation, {}, add_hugging_face_files}}},
       {WeightNames::Torchvision,
-       {"torchvision_vit",
-        1e-6,
-        {{"activation", {"gelu"}}, {"pool", {"token"}}, {"class_position", {"true"}}},
-        note_bare_file}},
+       with_resnets({{"torchvision_vit", class_token, {{kEps, "1e-06"}}, note_bare_file}},
+                    note_bare_file)},
       {WeightNames::Google,
-       {"google_vit",
-        1e-6,
-        {{"activation", {"gelu_tanh", "gelu"}}, {"pool", {"token"}}, {"class_position", {"true"}}},
-        note_bare_file}},
+       {{"google_vit", any_gelu, {{kEps, "1e-06"}, {"activation", "gelu_tanh"}}, note_bare_file},
+        {"google_hybrid",
+         any_gelu,
+         {{kEps, "1e-06"},
+          {"activation", "gelu_tanh"},
+          {kBackboneEps, "1e-06"},
+          {kStandardize, "std"}},
+         note_bare_file}}},
   };
   return exporters.at(names);
+}
+
+const NameMap& map_of(const Exporter& exporter) { return importers().get(exporter.importer).map; }
+
+/// The one whose names fit the model best; what does not fit is said when it is tried.
+const Exporter& best_exporter(const Exporters& exporters, const NamedTensors& weights) {
+  return *std::max_element(exporters.begin(), exporters.end(),
+                           [&](const Exporter& a, const Exporter& b) {
+                             return fit_of(map_of(a), weights) < fit_of(map_of(b), weights);
+                           });
+}
+
+/// Whether two texts of settings are the same name or number.
+bool is_same_value(const std::string& a, const std::string& b) {
+  const auto number = [](const std::string& text) { return std::strtod(text.c_str(), nullptr); };
+  return a == b || (number(a) != 0 && number(a) == number(b));
 }
 
 /// Refuses what their model cannot be.
@@ -225,22 +336,19 @@ const Choices<WeightNames>& weight_names() {
 
 ExportedWeights export_weights(const LoadedCheckpoint& checkpoint, WeightNames names) {
   const auto& [model, info] = checkpoint;
-  const auto& exporter = exporter_of(names);
-  const auto& map = importers().get(exporter.importer).map;
+  const auto weights = named_weights(*model);
+  const auto& exporter = best_exporter(exporters_of(names), weights);
+  const auto& map = map_of(exporter);
   const SettingTexts settings(info.model);
   check_limits(settings, exporter, map.source);
-  ExportedWeights result{
-      exported(map, named_weights(*model), weight_shapes(*model), settings.whole("heads"))};
+  ExportedWeights result{exported(map, weights, weight_shapes(*model), settings.whole("heads"))};
   for (auto& [name, tensor] : result.tensors) tensor = tensor.detach();
   exporter.add_files(settings, info, result);
-  const auto eps = settings.real("norm_eps");
-  if (exporter.norm_eps > 0 && eps != exporter.norm_eps)
-    result.notes.push_back(
-        fmt::format("{} has {:g} as epsilon of LayerNorm, this model {:g}: outputs differ slightly",
-                    map.source, exporter.norm_eps, eps));
-  if (names == WeightNames::Google && settings.text("activation") == "gelu")
-    result.notes.push_back(
-        "Google's code computes GELU with tanh, this model with erf: outputs differ slightly");
+  for (const auto& [key, theirs] : exporter.assumed)
+    if (const auto ours = settings.text(key); !is_same_value(ours, theirs))
+      result.notes.push_back(
+          fmt::format("{} is computed with {}={}, this model with {}={}: outputs differ slightly",
+                      map.source, key, theirs, key, ours));
   return result;
 }
 

@@ -39,6 +39,19 @@ void add_renamed(const json& object, const std::string& where,
   }
 }
 
+/// Lists with a number for each stage that are ours under another name.
+void add_stages(const json& object, const std::vector<std::pair<std::string, std::string>>& names,
+                std::vector<HubSetting>& settings) {
+  for (const auto& [theirs, ours] : names) {
+    const auto found = object.find(theirs);
+    if (found == object.end() || found->is_null()) continue;
+    check(found->is_array() && std::all_of(found->begin(), found->end(),
+                                           [](const json& value) { return value.is_number(); }),
+          "import: {} {} is not a list of numbers", theirs, found->dump());
+    settings.push_back({ours, found->dump(), theirs});
+  }
+}
+
 /// Entries that a model of ours cannot have otherwise.
 void check_fixed(const json& object, const std::string& where, const json& fixed) {
   for (const auto& [key, value] : fixed.items()) {
@@ -52,7 +65,8 @@ void check_fixed(const json& object, const std::string& where, const json& fixed
 /// "vit_base_patch16_224" and the like tell the embedding dimension and the patch.
 void add_architecture(const std::string& architecture, std::vector<HubSetting>& settings) {
   static const std::regex pattern(
-      "(?:vit|deit|deit3)_(tiny|small|medium|base|large|huge)_patch([0-9]{1,3})_[0-9]+.*");
+      "(?:vit|deit|deit3)_(tiny|small|medium|base|large|huge)(?:_distilled)?_patch([0-9]{1,3})_[0-"
+      "9]+.*");
   static const std::map<std::string, std::string> dims = {{"tiny", "192"},   {"small", "384"},
                                                           {"medium", "512"}, {"base", "768"},
                                                           {"large", "1024"}, {"huge", "1280"}};
@@ -78,7 +92,7 @@ void add_model_args(const json& args, std::vector<HubSetting>& settings) {
   const std::vector<std::string> read_below = {"mlp_ratio",   "init_values", "no_embed_class",
                                                "class_token", "global_pool", "act_layer"};
   for (const auto& [key, value] : args.items()) {
-    const auto is_key = [&](const auto& pair) { return pair.first == key; };
+    const auto is_key = [&key = key](const auto& pair) { return pair.first == key; };
     check(std::any_of(renamed.begin(), renamed.end(), is_key) || fixed.contains(key) ||
               std::count(of_training.begin(), of_training.end(), key) > 0 ||
               std::count(read_below.begin(), read_below.end(), key) > 0,
@@ -173,8 +187,12 @@ HubConfig timm_config(const json& root) {
   add_renamed(root, "", {{"num_classes", "classes"}}, config.settings);
   if (architecture.starts_with("vit_") || architecture.starts_with("deit"))
     add_timm_vit(root, config.settings);
+  for (const auto& setting : swin_name_settings(architecture)) config.settings.push_back(setting);
   if (root.contains("pretrained_cfg"))
     config.preprocess = timm_config_preprocess(root["pretrained_cfg"]);
+  if (architecture.starts_with("resnet") && config.preprocess)  // its shapes do not tell
+    config.settings.push_back(
+        {"image", std::to_string(config.preprocess->image), "pretrained_cfg.input_size"});
   if (root.contains("label_names")) config.classes = names_of(root["label_names"], "label_names");
   // Names are often numbers of WordNet, and descriptions the words.
   if (root.contains("label_descriptions"))
@@ -200,12 +218,23 @@ int64_t side_of(const json& size, const std::string& entry) {
   return size["height"].get<int64_t>();
 }
 
-/// With the defaults of ViTImageProcessor.
-Preprocess processor_config(const json& root) {
+/// ConvNextImageProcessor, which CvT has: a square out of the middle or, from 384 pixels on, the
+/// whole image squeezed into the square.
+Preprocess convnext_geometry(int64_t side, double crop) {
+  constexpr int64_t kSqueezed = 384;
+  check(crop > 0 && crop <= 1, "import: crop_pct {} is not a fraction", crop);
+  if (side >= kSqueezed) return {.image = side, .resize = side, .stretch = true};
+  return {.image = side, .resize = static_cast<int64_t>(static_cast<double>(side) / crop)};
+}
+
+/// Which part of the image is seen, with the defaults of ViTImageProcessor.
+Preprocess processor_geometry(const json& root) {
   const auto size = root.value("size", json(224));
+  const auto side = side_of(size, "size");
+  if (root.contains("crop_pct") && root["crop_pct"].is_number())
+    return convnext_geometry(side, root["crop_pct"].get<double>());
   const bool crops = root.value("do_center_crop", false);
   const bool stretches = !(size.is_object() && size.contains("shortest_edge"));
-  const auto side = side_of(size, "size");
   check(crops || stretches,
         "import: size {} without do_center_crop gives images that are not square", size.dump());
   Preprocess how{.image = side, .resize = side};
@@ -213,6 +242,11 @@ Preprocess processor_config(const json& root) {
   how.stretch = stretches && how.image == how.resize;
   check(!stretches || how.stretch,
         "import: a crop of {} out of an image squeezed to {} is not supported", how.image, side);
+  return how;
+}
+
+Preprocess processor_config(const json& root) {
+  auto how = processor_geometry(root);
   how.interpolation = interpolation_of_pillow(root.value("resample", json(2)));
   check(std::abs(root.value("rescale_factor", kPixelScale) - kPixelScale) < 1e-6,
         "import: rescale_factor {} is not supported, only 1/255",
@@ -228,10 +262,7 @@ Preprocess processor_config(const json& root) {
   return how;
 }
 
-HubConfig hugging_face_config(const json& root) {
-  const auto type = root.at("model_type").get<std::string>();
-  check(type == "vit", "import: model_type '{}' is not supported, only vit", type);
-  HubConfig config;
+void add_hugging_face_vit(const json& root, HubConfig& config) {
   add_renamed(root, "",
               {{"hidden_size", "dim"},
                {"num_hidden_layers", "depth"},
@@ -246,8 +277,74 @@ HubConfig hugging_face_config(const json& root) {
   if (root.contains("hidden_act"))
     config.settings.push_back(
         {"activation", our_activation(root["hidden_act"], "hidden_act"), "hidden_act"});
-  if (root.contains("id2label")) config.classes = names_of(root["id2label"], "id2label");
   config.preprocess = processor_config({{"size", root.value("image_size", 224)}});
+}
+
+void add_hugging_face_pvt(const json& root, HubConfig& config) {
+  add_renamed(root, "", {{"image_size", "image"}, {"num_channels", "channels"}}, config.settings);
+  add_stages(root,
+             {{"patch_sizes", "patches"},
+              {"hidden_sizes", "dims"},
+              {"depths", "depths"},
+              {"num_attention_heads", "heads"},
+              {"mlp_ratios", "mlp_ratios"},
+              {"sequence_reduction_ratios", "sr_ratios"}},
+             config.settings);
+  check_fixed(root, "", {{"qkv_bias", true}, {"hidden_act", "gelu"}});
+}
+
+void add_hugging_face_cvt(const json& root, HubConfig& config) {
+  add_renamed(root, "", {{"num_channels", "channels"}}, config.settings);
+  add_stages(root,
+             {{"patch_sizes", "kernels"},
+              {"patch_stride", "strides"},
+              {"patch_padding", "paddings"},
+              {"embed_dim", "dims"},
+              {"depth", "depths"},
+              {"num_heads", "heads"},
+              {"mlp_ratio", "mlp_ratios"},
+              {"stride_kv", "kv_strides"}},
+             config.settings);
+  check_fixed(root, "",
+              {{"qkv_bias", {true, true, true}},
+               {"cls_token", {false, false, true}},
+               {"qkv_projection_method", {"dw_bn", "dw_bn", "dw_bn"}},
+               {"kernel_qkv", {3, 3, 3}},
+               {"padding_kv", {1, 1, 1}},
+               {"padding_q", {1, 1, 1}},
+               {"stride_q", {1, 1, 1}}});
+}
+
+/// The shapes tell depths and heads.
+void add_hugging_face_swin(const json& root, HubConfig& config) {
+  add_renamed(root, "",
+              {{"embed_dim", "dim"},
+               {"window_size", "window"},
+               {"patch_size", "patch"},
+               {"image_size", "image"},
+               {"num_channels", "channels"}},
+              config.settings);
+  check_fixed(root, "",
+              {{"qkv_bias", true}, {"use_absolute_embeddings", false}, {"hidden_act", "gelu"}});
+  const std::string pretrained = "pretrained_window_sizes";
+  const auto windows = root.value(pretrained, std::vector<int64_t>{});
+  if (!windows.empty() && windows[0] > 0)
+    config.settings.push_back({"pretrained_windows", root[pretrained].dump(), pretrained});
+}
+
+HubConfig hugging_face_config(const json& root) {
+  const std::map<std::string, void (*)(const json&, HubConfig&)> known = {
+      {"vit", add_hugging_face_vit},   {"deit", add_hugging_face_vit},
+      {"pvt", add_hugging_face_pvt},   {"cvt", add_hugging_face_cvt},
+      {"swin", add_hugging_face_swin}, {"swinv2", add_hugging_face_swin}};
+  const auto type = root.at("model_type").get<std::string>();
+  const auto found = known.find(type);
+  check(found != known.end(),
+        "import: model_type '{}' is not supported, only vit, deit, pvt, cvt, swin and swinv2",
+        type);
+  HubConfig config;
+  found->second(root, config);
+  if (root.contains("id2label")) config.classes = names_of(root["id2label"], "id2label");
   return config;
 }
 
@@ -266,6 +363,25 @@ auto with_file(const fs::path& path, F&& read) {
 }
 
 }  // namespace
+
+std::vector<HubSetting> swin_name_settings(const std::string& name) {
+  static const std::regex pattern(
+      "swin.*window([0-9]{1,3})(?:to([0-9]{1,3}))?[-_]([0-9]{2,4})(?:to([0-9]{2,4}))?.*");
+  constexpr int64_t kStages = 4, kPatch = 4;
+  std::smatch match;
+  if (!std::regex_match(name, match, pattern)) return {};
+  const auto entry = [&](const char* what) { return fmt::format("the name {}, {}", name, what); };
+  const bool tuned = match[2].matched && match[4].matched;
+  std::vector<HubSetting> settings = {{"window", match[tuned ? 2 : 1], entry("window")},
+                                      {"image", match[tuned ? 4 : 3], entry("image")}};
+  if (!tuned) return settings;
+  std::vector<int64_t> before;  // no window was larger than its grid
+  for (int64_t s = 0; s < kStages; ++s)
+    before.push_back(std::min(std::stoll(match[1]), (std::stoll(match[3]) / kPatch) >> s));
+  settings.push_back({"pretrained_windows", fmt::format("[{}]", fmt::join(before, ", ")),
+                      entry("pretrained windows")});
+  return settings;
+}
 
 HubConfig read_hub_config(const fs::path& folder) {
   HubConfig config;

@@ -25,6 +25,10 @@ struct HubConfig {
   std::vector<std::string> classes{};
 };
 
+/// What a name such as "swinv2_base_window12to16_192to256" says of a Swin: window, image and, where
+/// it was fine-tuned at another size, pretrained_windows. Nothing of other names.
+std::vector<HubSetting> swin_name_settings(const std::string& name);
+
 /// Reads the JSON files. What cannot be honoured throws and names the entry.
 HubConfig read_hub_config(const fs::path& folder);
 

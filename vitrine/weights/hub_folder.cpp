@@ -50,7 +50,7 @@ fs::path weight_file(const fs::path& folder) {
 }
 
 /// The tensors of all files that an index names.
-TensorFile read_shards(const fs::path& index) {
+TensorFile read_shards(const fs::path& index, TensorContent content) {
   const auto json = read_json(index);
   const auto map = json.find("weight_map");
   check(map != json.end() && map->is_object(), "import: {} has no weight_map", index.string());
@@ -65,7 +65,7 @@ TensorFile read_shards(const fs::path& index) {
   }
   TensorFile all;
   for (const auto& file : files)
-    for (auto& tensor : read_tensors(index.parent_path() / file).tensors) {
+    for (auto& tensor : read_tensors(index.parent_path() / file, content).tensors) {
       check(wanted.erase(tensor.first) == 1, "import: {} does not name '{}' of {} once",
             index.string(), tensor.first, file);
       all.tensors.push_back(std::move(tensor));
@@ -79,9 +79,10 @@ TensorFile read_shards(const fs::path& index) {
 
 bool holds_hub_weights(const fs::path& folder) { return !weight_files(folder).empty(); }
 
-TensorFile read_hub_weights(const fs::path& folder) {
+TensorFile read_hub_weights(const fs::path& folder, TensorContent content) {
   const auto path = weight_file(folder);
-  return path.string().ends_with(kIndexEnding) ? read_shards(path) : read_tensors(path);
+  return path.string().ends_with(kIndexEnding) ? read_shards(path, content)
+                                               : read_tensors(path, content);
 }
 
 }  // namespace vitrine

@@ -12,6 +12,6 @@ bool holds_hub_weights(const fs::path& folder);
 
 /// The weights in a folder: model.safetensors, its shards, else pytorch_model.bin or .pth, else the
 /// only file of weights.
-TensorFile read_hub_weights(const fs::path& folder);
+TensorFile read_hub_weights(const fs::path& folder, TensorContent content = TensorContent::Values);
 
 }  // namespace vitrine

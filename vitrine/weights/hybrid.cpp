@@ -56,19 +56,19 @@ NameMap google_hybrid_names() {
                        "conv_root/kernel",
                        {
                            {"conv_root/kernel", kStemKernel, {HwioToOihw}},
-                           {"gn_root/{norm}", "patch_embed.backbone.stem.norm.{norm}", {Squeeze}},
+                           {"gn_root/{norm}", "patch_embed.backbone.stem.norm.{norm}", {FromRank4}},
                            {"block{s+1}/unit{u+1}/conv{n}/kernel",
                             "patch_embed.backbone.stages.{s}.blocks.{u}.conv{n}.weight",
                             {HwioToOihw}},
                            {"block{s+1}/unit{u+1}/gn{n}/{norm}",
                             "patch_embed.backbone.stages.{s}.blocks.{u}.norm{n}.{norm}",
-                            {Squeeze}},
+                            {FromRank4}},
                            {"block{s+1}/unit1/conv_proj/kernel",
                             "patch_embed.backbone.stages.{s}.blocks.0.downsample.conv.weight",
                             {HwioToOihw}},
                            {"block{s+1}/unit1/gn_proj/{norm}",
                             "patch_embed.backbone.stages.{s}.blocks.0.downsample.norm.{norm}",
-                            {Squeeze}},
+                            {FromRank4}},
                        });
 }
 

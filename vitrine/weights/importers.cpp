@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -66,12 +67,18 @@ void honour(const HubConfig& config, const std::string& origin, ModelDescription
       description.settings.push_back(fmt::format("{}={}", key, value));
   }
   if (config.preprocess) description.preprocess = config.preprocess;
+  const bool told = known.contains("image") ||
+                    std::any_of(config.settings.begin(), config.settings.end(),
+                                [](const HubSetting& setting) { return setting.key == "image"; });
+  if (config.preprocess && !told)  // neither a table of positions nor config.json
+    description.settings.push_back(fmt::format("image={}", config.preprocess->image));
 }
 
-Published read_published(const fs::path& path) {
+Published read_published(const fs::path& path, TensorContent content) {
   const bool folder = fs::is_directory(path) && !is_tfjs(path);
   const auto origin = path.string();
-  auto [source, file] = recognise(folder ? read_hub_weights(path) : read_tensors(path), origin);
+  auto [source, file] =
+      recognise(folder ? read_hub_weights(path, content) : read_tensors(path, content), origin);
   const auto& importer = importers().get(source);
   MappedFile mapped(importer.map, file, origin);
   auto description = importer.describe(mapped);
@@ -155,17 +162,47 @@ std::vector<std::string> choose_classes(const Published& published, int64_t clas
   return names.empty() ? assumed_class_names(classes) : names;
 }
 
+/// `model` is the described one, which needs no memory.
+CheckpointInfo info_of(const Published& published, const ModelChoice& choice, const Model& model,
+                       const ImportOptions& options) {
+  CheckpointInfo info{.model = choice};
+  if (!published.description.recipe.empty()) {
+    auto recipe = YAML::Load(published.description.recipe);
+    recipe["model"] = YAML::Load(to_yaml(choice));
+    info.recipe = YAML::Dump(recipe);
+  }
+  if (const auto shape = model.image_shape(); shape && published.importer.preprocess != nullptr) {
+    info.preprocess = choose_preprocess(published, *shape, options);
+    info.classes = choose_classes(published, shape->classes);
+  }
+  return info;
+}
+
 }  // namespace
 
 const Registry<Importer>& importers() {
   static const auto registry = [] {
     Registry<Importer> r("source of weights");
     for (const auto& family :
-         {hybrid_importers(), vit_importers(), resnet_importers(), openai_sparse_importers()})
+         {hybrid_importers(), swin_importers(), vit_importers(), resnet_importers(),
+          cct_importers(), pvt_importers(), cvt_importers(), t2t_vit_importers(), tnt_importers(),
+          openai_sparse_importers()})
       for (const auto& [name, importer] : family) r.add(name, importer);
     return r;
   }();
   return registry;
+}
+
+Preprocess imagenet_preprocess(const ImageShape& shape, int64_t resize,
+                               Interpolation interpolation) {
+  const bool color = shape.channels == 3;
+  const std::vector<double> half(static_cast<size_t>(shape.channels), 0.5);
+  return {.image = shape.image,
+          .resize = resize,
+          .interpolation = interpolation,
+          .channels = shape.channels,
+          .mean = color ? std::vector{0.485, 0.456, 0.406} : half,
+          .std = color ? std::vector{0.229, 0.224, 0.225} : half};
 }
 
 bool is_published(const fs::path& path) {
@@ -182,41 +219,34 @@ bool is_published(const fs::path& path) {
   return zip || head[0] == kPickle;
 }
 
-ModelChoice describe_weights(const fs::path& path, const ImportOptions& options) {
-  return choose_model(read_published(path), options);
+CheckpointInfo describe_weights(const fs::path& path, const ImportOptions& options) {
+  const auto published = read_published(path, TensorContent::ShapesOnly);
+  const auto choice = choose_model(published, options);
+  return info_of(published, choice, *model_without_memory(choice, published.file, published.origin),
+                 options);
 }
 
 ImportedModel import_weights(const fs::path& path, const ImportOptions& options) {
-  const auto published = read_published(path);
-  const auto& description = published.description;
+  const auto published = read_published(path, TensorContent::Values);
   const auto& mapped = published.mapped;
   ImportedModel result{.source = published.source,
                        .checkpoint = {},
                        .account = {},
                        .untold = published.importer.untold};
   auto& [model, info] = result.checkpoint;
-  info.model = choose_model(published, options);
+  const auto choice = choose_model(published, options);
   const LoadPolicy policy{
       .skip = mapped.absent(), .positions = published.importer.positions, .give_back = true};
-  const auto shapes =
-      weight_shapes(*model_without_memory(info.model, published.file, published.origin));
-  const auto ours = mapped.converted(shapes);
-  model = info.model.build();
-  if (!description.classifier) model->reset_head(model->image_shape()->classes);
+  const auto shapes = model_without_memory(choice, published.file, published.origin);
+  info = info_of(published, choice, *shapes, options);
+  const auto ours = mapped.converted(weight_shapes(*shapes));
+  model = choice.build();
+  if (!published.description.classifier) model->reset_head(model->image_shape()->classes);
   result.account =
       joined_accounts(mapped.account(), load_weights(*model, ours, published.origin, policy));
   for (auto& note : result.account.notes)
     if (note.status == LoadStatus::Missing) note.detail = "the file has none: zero";
   model->eval();
-  if (!description.recipe.empty()) {
-    auto recipe = YAML::Load(description.recipe);
-    recipe["model"] = YAML::Load(to_yaml(info.model));
-    info.recipe = YAML::Dump(recipe);
-  }
-  if (const auto shape = model->image_shape(); shape && published.importer.preprocess != nullptr) {
-    info.preprocess = choose_preprocess(published, *shape, options);
-    info.classes = choose_classes(published, shape->classes);
-  }
   if (published.config.preprocess) result.untold = "";
   return result;
 }

@@ -10,7 +10,7 @@
 
 #include "vitrine/core/registry.h"
 #include "vitrine/weights/checkpoint.h"
-#include "vitrine/weights/name_map.h"
+#include "vitrine/weights/mapped_file.h"
 
 namespace vitrine {
 
@@ -65,7 +65,7 @@ ImportedModel import_weights(const fs::path& path, const ImportOptions& options 
 /// or a folder with one that is no run. Told by the content.
 bool is_published(const fs::path& path);
 
-/// The model that `import_weights` would build.
-ModelChoice describe_weights(const fs::path& path, const ImportOptions& options = {});
+/// What `import_weights` would say of the model, found without reading the numbers.
+CheckpointInfo describe_weights(const fs::path& path, const ImportOptions& options = {});
 
 }  // namespace vitrine

@@ -121,9 +121,12 @@ class LoadPlan {
     }
   }
 
-  /// Whether the weight is the model's table of positions and differs in their number alone.
+  /// Whether the weight is a table of positions and differs in their number alone.
   bool is_resizable(const torch::Tensor& weight, const torch::Tensor& stored) const {
-    return policy_.positions != PositionResize::None && weight.is_same(model_.position_table()) &&
+    const auto tables = model_.position_tables();
+    return policy_.positions != PositionResize::None &&
+           std::any_of(tables.begin(), tables.end(),
+                       [&](const auto& table) { return weight.is_same(table); }) &&
            stored.dim() == 3 && stored.size(0) == 1 && stored.size(2) == weight.size(2) &&
            common_prefix(stored.size(1), weight.size(1));
   }

@@ -4,12 +4,10 @@
 // theirs and ours: one per source and family of models, read from top to bottom.
 
 #include <initializer_list>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "vitrine/formats/safetensors.h"
-#include "vitrine/weights/account.h"
 #include "vitrine/weights/weight_shapes.h"
 
 namespace vitrine {
@@ -26,6 +24,7 @@ struct Names : std::vector<std::string> {
 /// for matrices leave vectors (biases) alone.
 enum class Step {
   Squeeze,     // leading dimensions of 1 that ours lacks are dropped (not put back)
+  FromRank4,   // (1, 1, 1, C) -> (C); (C) is taken as well
   Transpose,   // (in, out) -> (out, in)
   Orient,      // (in, out) or (out, in) -> (out, in): whichever fits; a square one is transposed
   HwioToOihw,  // (h, w, in, out) -> (out, in, h, w)
@@ -63,7 +62,8 @@ struct SkipRow {
 };
 
 /// The table of a source. "{i}" in names is the number of a block; "{s}" and "{u}" are those of a
-/// stage and of a unit in it, "{s+1}" and "{u+1}" the same counted from 1.
+/// stage and of a unit in it, "{s+1}" and "{u+1}" the same counted from 1, "{2s+1}" every second
+/// number.
 struct NameMap {
   std::string source;  // "a ViT with the names of timm"
   Names signature;     // patterns with *: a file that has a tensor for each is of this source
@@ -81,51 +81,8 @@ struct NameMap {
 /// Whether the file has the names of this source.
 bool recognises(const NameMap& map, const TensorFile& file);
 
-/// A file read through a map. Building it finds prefix and blocks and refuses, by name, what is
-/// missing and what has no row.
-class MappedFile {
- public:
-  MappedFile(const NameMap& map, const TensorFile& file, std::string origin);
-
-  int64_t blocks() const { return blocks_; }
-  /// How many units each stage has.
-  const std::vector<int64_t>& units() const { return units_; }
-  const std::string& origin() const { return origin_; }
-  /// Whether the file has a tensor for one of our weights.
-  bool provides(const std::string& ours) const;
-  /// Our weights that optional rows would make and this file lacks.
-  const std::vector<std::string>& absent() const { return absent_; }
-  /// A dimension (-1: the last) of a tensor of theirs that has at least two.
-  int64_t their_size(const std::string& theirs, int64_t dimension) const;
-  /// The shape that one of our weights has in this file; throws unless it has `dimensions`.
-  std::vector<int64_t> our_shape(const std::string& ours, int64_t dimensions) const;
-
-  /// Our tensors under our names, for a model with these weights. One that does not fit is named
-  /// with its shape and the expected one.
-  TensorFile converted(const std::vector<WeightShape>& weights) const;
-  /// What became of every tensor of the file.
-  const Account& account() const { return account_; }
-
- private:
-  void refuse_other_models() const;
-  void drop_absent_rows();
-  void check_names();
-  /// Why a tensor is left out; null if it is not.
-  const SkipRow* skip_of(const std::string& theirs) const;
-  bool has_like(const std::string& pattern) const;
-  bool has(const std::string& theirs) const { return index_.contains(theirs); }
-  const torch::Tensor& stored(const std::string& theirs) const;
-  torch::Tensor part_of(const NameRow& row, size_t part, const std::vector<int64_t>& wanted) const;
-
-  NameMap map_;  // in the spelling of this file
-  std::string origin_, prefix_;
-  std::map<std::string, torch::Tensor> index_;  // the file's tensors
-  int64_t blocks_ = 0;
-  std::vector<int64_t> units_;
-  std::vector<NameRow> rows_;  // without placeholders
-  std::vector<std::string> absent_;
-  Account account_;
-};
+/// How many of a model's weights the map names, less those that it asks for and the model lacks.
+int64_t fit_of(const NameMap& map, const NamedTensors& ours);
 
 /// The map backwards: our tensors under their names and in their layout, for a model with these
 /// weights (all on the CPU). `heads` is needed by the steps that know heads. A weight that the map

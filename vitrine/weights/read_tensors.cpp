@@ -1,5 +1,7 @@
 #include "vitrine/weights/read_tensors.h"
 
+#include <torch/torch.h>
+
 #include "vitrine/formats/file_mapping.h"
 #include "vitrine/formats/npz.h"
 #include "vitrine/formats/pth.h"
@@ -20,20 +22,28 @@ TensorFormat format_of(const fs::path& path) {
   return zip_lists(file.bytes(), "data.pkl") ? TensorFormat::Pth : TensorFormat::Npz;
 }
 
-}  // namespace
-
-TensorFile read_tensors(const fs::path& path) {
+TensorFile read_format(const fs::path& path, TensorContent content) {
   switch (format_of(path)) {
     case TensorFormat::Pth:
-      return load_pth(path);
+      return load_pth(path, content);
     case TensorFormat::Npz:
-      return load_npz(path);
+      return load_npz(path, content);
     case TensorFormat::Tfjs:
       return load_tfjs(path);
     case TensorFormat::Safetensors:
       break;
   }
   return load_safetensors(path);
+}
+
+}  // namespace
+
+TensorFile read_tensors(const fs::path& path, TensorContent content) {
+  auto file = read_format(path, content);
+  if (content == TensorContent::ShapesOnly)
+    for (auto& [name, tensor] : file.tensors)
+      tensor = torch::empty(tensor.sizes(), tensor.options().device(torch::kMeta));
+  return file;
 }
 
 }  // namespace vitrine

@@ -124,13 +124,7 @@ ModelDescription describe_keras_resnet50(const MappedFile& file) {
 
 /// 256 pixels for 224, as torchvision evaluates its first ResNets.
 Preprocess resnet_preprocess(const ImageShape& shape) {
-  const bool colour = shape.channels == 3;
-  return {.image = shape.image,
-          .resize = shape.image * 8 / 7,
-          .interpolation = Interpolation::Bilinear,
-          .channels = shape.channels,
-          .mean = colour ? std::vector{0.485, 0.456, 0.406} : std::vector{0.5},
-          .std = colour ? std::vector{0.229, 0.224, 0.225} : std::vector{0.5}};
+  return imagenet_preprocess(shape, shape.image * 8 / 7, Interpolation::Bilinear);
 }
 
 /// Caffe's: bytes less the mean of ImageNet, not scaled.

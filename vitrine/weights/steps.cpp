@@ -15,6 +15,8 @@ torch::Tensor done(Step step, const torch::Tensor& x, const std::vector<int64_t>
         squeezed = squeezed.squeeze(0);
       return squeezed;
     }
+    case Step::FromRank4:
+      return x.dim() > 0 && x.numel() == x.size(-1) ? x.flatten() : torch::Tensor();
     case Step::Transpose:
       return x.dim() <= 2 ? x.t() : torch::Tensor();
     case Step::Orient: {
@@ -25,8 +27,8 @@ torch::Tensor done(Step step, const torch::Tensor& x, const std::vector<int64_t>
     case Step::HwioToOihw:
       if (x.dim() == 1) return x;
       return x.dim() == 4 ? x.permute({3, 2, 0, 1}) : torch::Tensor();
-    case Step::BgrToRgb:
-      return x.dim() == 4 ? x.flip(1) : x;
+    case Step::BgrToRgb:  // without values there is nothing to turn round
+      return x.dim() == 4 && !x.is_meta() ? x.flip(1) : x;
     case Step::HeadsOut:
       if (x.dim() == 2) return x.flatten();
       return x.dim() == 3 ? x.flatten(1).t() : torch::Tensor();
@@ -50,6 +52,8 @@ torch::Tensor undone(Step step, const torch::Tensor& x, int64_t heads) {
     case Step::Squeeze:
     case Step::Positions:
       return x;
+    case Step::FromRank4:
+      return x.reshape({1, 1, 1, -1});
     case Step::Transpose:
     case Step::Orient:
       return x.t();
@@ -80,6 +84,7 @@ const char* step_name(Step step) {
     case Step::HeadsIn:
       return "heads joined";
     case Step::Squeeze:
+    case Step::FromRank4:
     case Step::Positions:
       break;
   }

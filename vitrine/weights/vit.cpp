@@ -5,20 +5,20 @@
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/sources.h"
+#include "vitrine/weights/vit_preprocess.h"
 
 namespace vitrine {
 namespace {
 
-constexpr const char *kPositions = "pos_embed", *kClassToken = "cls_token";
+constexpr const char *kPositions = "pos_embed", *kClassToken = "cls_token",
+                     *kDistillationToken = "dist_token";
 constexpr bool kOptional = true;
+constexpr const char* kUntold = "heads, preprocessing and the names of the classes";
 
 constexpr const char *kPreLogits =
                          "a layer of pre-training, which only the head of pre-training reads",
                      *kPreTrainingHead = "the head of pre-training, which reads pre_logits",
-                     *kMaskToken = "only pre-training masks patches",
-                     *kDistilled =
-                         "distilled models with a second token and head are not "
-                         "supported; give the file of the plain one";
+                     *kMaskToken = "only pre-training masks patches";
 
 const std::vector<Placeholder> kWeightAndBias = {
     {"{wb}", {{"weight", "weight"}, {"bias", "bias"}}}};
@@ -31,6 +31,7 @@ NameMap timm_vit_names() {
       .rows =
           {
               {"cls_token", kClassToken, {}, kOptional},
+              {"dist_token", kDistillationToken, {}, kOptional},
               {"pos_embed", kPositions, {Step::Positions}},
               {"patch_embed.proj.{wb}", "patch_embed.proj.{wb}"},
               {"blocks.{i}.norm1.{wb}", "blocks.{i}.norm1.{wb}"},
@@ -43,13 +44,13 @@ NameMap timm_vit_names() {
               {"blocks.{i}.{scale2}", "blocks.{i}.ls2.gamma", {}, kOptional},
               {"norm.{wb}", "norm.{wb}"},
               {"head.{wb}", "head.{wb}", {}, kOptional},
+              {"head_dist.{wb}", "head_dist.{wb}", {}, kOptional},
           },
       .skips = {{"pre_logits.*", kPreLogits},
                 {"head.*", kPreTrainingHead, /*beside=*/"pre_logits.*"},
                 {"mask_token", kMaskToken}},
       .spellings = {{"{scale1}", {"ls1.gamma", "gamma_1"}}, {"{scale2}", {"ls2.gamma", "gamma_2"}}},
-      .refusals = {{"dist_token", kDistilled},
-                   {"fc_norm.*",
+      .refusals = {{"fc_norm.*",
                     "it averages its tokens and normalises then, which no ViT of "
                     "Vitrine does"},
                    {"reg_token", "register tokens are not supported"},
@@ -91,9 +92,23 @@ NameMap hugging_face_vit_names() {
                     {"{out}", {"output.dense", "o_proj"}},
                     {"{fc1}", {"intermediate.dense", "mlp.fc1"}},
                     {"{fc2}", {"output.dense", "mlp.fc2"}}},
-      .refusals = {{"*distillation_token", kDistilled},
-                   {"decoder.*", "it is a masked autoencoder; give the file of its encoder"}},
+      .refusals = {{"decoder.*", "it is a masked autoencoder; give the file of its encoder"}},
   };
+}
+
+/// The same with a second token and head.
+NameMap hugging_face_deit_names() {
+  auto map = hugging_face_vit_names();
+  map.source = "a distilled DeiT of Hugging Face";
+  map.signature.push_back("*embeddings.distillation_token");
+  map.spellings[0].ways = {"deit.", ""};
+  map.rows.back() = {"cls_classifier.{wb}", "head.{wb}", {}, kOptional};
+  map.rows.push_back({"distillation_classifier.{wb}", "head_dist.{wb}", {}, kOptional});
+  map.rows.push_back({"{vit}embeddings.distillation_token", kDistillationToken});
+  map.refusals.push_back({"classifier.*",
+                          "its answer leaves out the distillation token, which no ViT of Vitrine "
+                          "does"});
+  return map;
 }
 
 NameMap torchvision_vit_names() {
@@ -189,7 +204,8 @@ TensorFile with_single_blocks(TensorFile file) {
   return file;
 }
 
-/// The side of the square grid in a table of positions, and whether the class token has a row.
+/// The side of the square grid in a table of positions, and whether class token and distillation
+/// token have rows.
 struct PositionGrid {
   int64_t side = 0;
   bool class_row = true;
@@ -198,22 +214,32 @@ struct PositionGrid {
 PositionGrid grid_of(const MappedFile& file) {
   const auto rows = file.our_shape(kPositions, 3)[1];
   const bool token = file.provides(kClassToken);
+  const int64_t prefix = (token ? 1 : 0) + (file.provides(kDistillationToken) ? 1 : 0);
   for (const bool class_row : {true, false}) {
     if (class_row && !token) continue;
-    const auto cells = rows - (class_row ? 1 : 0);
+    const auto cells = rows - (class_row ? prefix : 0);
     const auto side = std::llround(std::sqrt(static_cast<double>(std::max<int64_t>(cells, 0))));
     if (cells > 0 && side * side == cells) return {side, class_row || !token};
   }
   fail("import: {}: {} positions are not those of {}a square grid", file.origin(), rows,
-       token ? "a class token and " : "");
+       prefix == 0   ? ""
+       : prefix == 1 ? "a class token and "
+                     : "two tokens and ");
 }
 
 /// The registered ViT that is most like one of these sizes.
 std::string variant_of(int64_t dim, int64_t patch) {
   if (dim <= 192) return "vit_ti16";
   if (dim <= 384) return "vit_s16";
+  if (dim >= 1280) return "vit_h14";
   if (dim >= 1024) return "vit_l16";
   return patch == 32 ? "vit_b32" : "vit_b16";
+}
+
+std::string distilled_variant_of(int64_t dim) {
+  return dim <= 192   ? "deit_ti16_distilled"
+         : dim <= 384 ? "deit_s16_distilled"
+                      : "deit_b16_distilled";
 }
 
 /// Heads of 64 numbers, but for the largest ones (ViT-H, -g, -G), which have 16.
@@ -231,18 +257,24 @@ ModelDescription describe_vit(const MappedFile& file, const VitSource& source) {
   const auto projection = file.our_shape("patch_embed.proj.weight", 4);  // (C, channels, P, P)
   const auto grid = grid_of(file);
   const auto dim = projection[0], patch = projection[3];
-  ModelDescription result = {.model = variant_of(dim, patch),
-                             .sizes = {{"patch", patch},
-                                       {"channels", projection[1]},
-                                       {"dim", dim},
-                                       {"depth", file.blocks()},
-                                       {"hidden", file.our_shape("blocks.0.mlp.fc1.weight", 2)[0]}},
-                             .settings = {fmt::format("image={}", grid.side * patch),
-                                          fmt::format("heads={}", usual_heads(dim)),
-                                          fmt::format("norm_eps={}", source.norm_eps),
-                                          fmt::format("activation={}", source.activation),
-                                          fmt::format("class_position={}", grid.class_row)},
-                             .classifier = file.provides("head.weight")};
+  const bool distilled = file.provides(kDistillationToken);
+  check(!distilled || file.provides("head.weight") == file.provides("head_dist.weight"),
+        "import: {} holds a distillation token, but only one of its two heads; is the file "
+        "complete?",
+        file.origin());
+  ModelDescription result = {
+      .model = distilled ? distilled_variant_of(dim) : variant_of(dim, patch),
+      .sizes = {{"patch", patch},
+                {"channels", projection[1]},
+                {"dim", dim},
+                {"depth", file.blocks()},
+                {"hidden", file.our_shape("blocks.0.mlp.fc1.weight", 2)[0]}},
+      .settings = {fmt::format("image={}", grid.side * patch),
+                   fmt::format("heads={}", usual_heads(dim)),
+                   fmt::format("norm_eps={}", source.norm_eps),
+                   fmt::format("activation={}", source.activation),
+                   fmt::format("class_position={}", grid.class_row)},
+      .classifier = file.provides("head.weight")};
   if (result.classifier) result.sizes.emplace_back("classes", file.our_shape("head.weight", 2)[0]);
   if (!file.provides(kClassToken)) result.settings.push_back("pool=mean");
   if (file.provides("blocks.0.ls1.gamma")) result.settings.push_back("layer_scale=1e-06");
@@ -257,67 +289,25 @@ ModelDescription describe_google_vit(const MappedFile& file) {
   return result;
 }
 
-const std::vector<double> kImageNetMean = {0.485, 0.456, 0.406},
-                          kImageNetStd = {0.229, 0.224, 0.225};
-
-/// Images are scaled to [-1, 1].
-Preprocess half_half(const ImageShape& shape, int64_t resize, Interpolation interpolation) {
-  const std::vector<double> half(static_cast<size_t>(shape.channels), 0.5);
-  return {.image = shape.image,
-          .resize = resize,
-          .interpolation = interpolation,
-          .channels = shape.channels,
-          .mean = half,
-          .std = half};
-}
-
-Preprocess with_imagenet_statistics(Preprocess how) {
-  if (how.channels == std::ssize(kImageNetMean)) {
-    how.mean = kImageNetMean;
-    how.std = kImageNetStd;
-  }
-  return how;
-}
-
-/// timm crops nine tenths at 224 pixels and everything at 384.
-Preprocess timm_preprocess(const ImageShape& shape) {
-  const auto resize = shape.image < 384 ? shape.image * 10 / 9 : shape.image;
-  return half_half(shape, resize, Interpolation::Bicubic);
-}
-
-/// 256 pixels for 224. The file alone does not tell: in a folder, preprocessor_config.json decides.
-Preprocess hugging_face_preprocess(const ImageShape& shape) {
-  return half_half(shape, shape.image * 8 / 7, Interpolation::Bilinear);
-}
-
-/// 256 pixels for 224; the larger ones (SWAG) see the whole image.
-Preprocess torchvision_preprocess(const ImageShape& shape) {
-  return with_imagenet_statistics(
-      shape.image < 384 ? half_half(shape, shape.image * 8 / 7, Interpolation::Bilinear)
-                        : half_half(shape, shape.image, Interpolation::Bicubic));
-}
-
-/// The image is squeezed into the square.
-Preprocess google_preprocess(const ImageShape& shape) {
-  auto how = half_half(shape, shape.image, Interpolation::Bilinear);
-  how.stretch = true;
-  return how;
-}
-
 /// What the file's own image size would be.
 ImageShape shape_of(const MappedFile& file) {
   const auto projection = file.our_shape("patch_embed.proj.weight", 4);  // (C, channels, P, P)
   return {.channels = projection[1], .image = grid_of(file).side * projection[3]};
 }
 
-/// DeiT has timm's names but the statistics of ImageNet. DeiT-III has LayerScale; of the others
-/// only the name of the file tells.
+/// DeiT has timm's names but the statistics of ImageNet. DeiT-III has LayerScale, a distilled one
+/// its token; of the others only the name of the file tells.
 ModelDescription describe_timm_vit(const MappedFile& file) {
   auto result = describe_vit(file, {});
   const auto name = fs::path(file.origin()).filename().string();
-  if (name.find("deit") != name.npos || file.provides("blocks.0.ls1.gamma"))
-    result.preprocess = with_imagenet_statistics(timm_preprocess(shape_of(file)));
+  if (name.find("deit") != name.npos || file.provides("blocks.0.ls1.gamma") ||
+      file.provides(kDistillationToken))
+    result.preprocess = deit_preprocess(shape_of(file));
   return result;
+}
+
+ModelDescription describe_hugging_face_vit(const MappedFile& file) {
+  return describe_vit(file, {.norm_eps = 1e-12});
 }
 
 /// ViT-L/16 of torchvision is evaluated on a narrower border than the others.
@@ -340,19 +330,22 @@ std::vector<NamedImporter> vit_importers() {
                             .describe = describe_timm_vit,
                             .preprocess = timm_preprocess,
                             .positions = PositionResize::BicubicAntialias,
-                            .untold = "heads, preprocessing and the names of the classes"}},
-      {"hugging_face_vit",
-       Importer{.map = hugging_face_vit_names(),
-                .describe =
-                    [](const MappedFile& file) { return describe_vit(file, {.norm_eps = 1e-12}); },
-                .preprocess = hugging_face_preprocess,
-                .positions = PositionResize::Bicubic,
-                .untold = "heads, preprocessing and the names of the classes"}},
+                            .untold = kUntold}},
+      {"hugging_face_deit", Importer{.map = hugging_face_deit_names(),
+                                     .describe = describe_hugging_face_vit,
+                                     .preprocess = deit_preprocess,
+                                     .positions = PositionResize::Bicubic,
+                                     .untold = kUntold}},
+      {"hugging_face_vit", Importer{.map = hugging_face_vit_names(),
+                                    .describe = describe_hugging_face_vit,
+                                    .preprocess = hugging_face_preprocess,
+                                    .positions = PositionResize::Bicubic,
+                                    .untold = kUntold}},
       {"torchvision_vit", Importer{.map = torchvision_vit_names(),
                                    .describe = describe_torchvision_vit,
                                    .preprocess = torchvision_preprocess,
                                    .positions = PositionResize::Bicubic,
-                                   .untold = "heads, preprocessing and the names of the classes"}},
+                                   .untold = kUntold}},
       {"google_vit", Importer{.map = google_vit_names(),
                               .describe = describe_google_vit,
                               .preprocess = google_preprocess,

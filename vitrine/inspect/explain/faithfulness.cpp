@@ -19,8 +19,7 @@ double standard_error(const MeanStd& s) {
 
 /// "0.412 ± 0.020", without the error of a single image.
 std::string with_error(const MeanStd& s) {
-  return s.count > 1 ? fmt::format("{:.3f} ± {:.3f}", s.mean, standard_error(s))
-                     : fmt::format("{:.3f}", s.mean);
+  return mean_std_text({s.mean, standard_error(s), s.count}, 3);
 }
 
 /// How much better one method's gain is than another's, image by image.

@@ -7,6 +7,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
+#include "vitrine/nn/plain_values.h"
 
 namespace vitrine {
 namespace {
@@ -15,10 +16,7 @@ namespace {
 std::vector<double> values_on(const plot::Matrix& map, int64_t rows, int64_t columns) {
   if (map.rows == rows && map.columns == columns) return map.values;
   const auto given = torch::tensor(map.values, torch::kDouble).view({1, 1, map.rows, map.columns});
-  const auto resized =
-      torch::upsample_bilinear2d(given, {rows, columns}, /*align_corners=*/false).contiguous();
-  const auto* data = resized.data_ptr<double>();
-  return {data, data + resized.numel()};
+  return plain_values(torch::upsample_bilinear2d(given, {rows, columns}, /*align_corners=*/false));
 }
 
 /// The cells from the greatest value to the least; equal ones as in `random_order`.
@@ -45,9 +43,7 @@ torch::Tensor first_cells(const std::vector<int64_t>& order, int64_t rows, int64
 }
 
 std::vector<double> probabilities(Model& model, const torch::Tensor& images, int64_t target) {
-  const auto p = model.forward(images).softmax(1).select(1, target).to(torch::kCPU, torch::kDouble);
-  const auto values = p.contiguous();
-  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+  return plain_values(model.forward(images).softmax(1).select(1, target));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vitrine/inspect/explain_figures.h"
 
 namespace vitrine {
@@ -52,7 +54,8 @@ std::string grad_cam_text(const Explanation& e) {
       where);
 }
 
-}  // namespace
+// Sections of the page of one image. Those whose numbers the explanation does not have must not be
+// called.
 
 void answer_section(report::Report& page, const Explanation& e) {
   page.section("The answer");
@@ -112,19 +115,6 @@ void heads_section(report::Report& page, const Explanation& e) {
                           query_text(e)));
 }
 
-void distance_section(report::Report& page, const Explanation& e, int64_t images) {
-  page.section("Attention distance");
-  page.paragraph(
-      "A head with a small distance looks at its neighbourhood, as a convolution does; one near "
-      "the dashed line looks as far as uniform attention.");
-  page.figure("distance.png", distance_figure(e),
-              images == 1
-                  ? "Mean attention distance of every head, by layer."
-                  : fmt::format("Mean attention distance of every head, by layer: mean over "
-                                "{} images.",
-                                images));
-}
-
 void lens_section(report::Report& page, const Explanation& e) {
   page.section("What each layer would answer");
   page.paragraph(
@@ -143,6 +133,21 @@ void lens_section(report::Report& page, const Explanation& e) {
     for (const double p : layer.probabilities) row.push_back(fmt::format("{:.1f}", 100 * p));
   }
   page.table(table);
+}
+
+}  // namespace
+
+void distance_section(report::Report& page, const Explanation& e, int64_t images) {
+  page.section("Attention distance");
+  page.paragraph(
+      "A head with a small distance looks at its neighbourhood, as a convolution does; one near "
+      "the dashed line looks as far as uniform attention.");
+  page.figure("distance.png", distance_figure(e),
+              images == 1
+                  ? "Mean attention distance of every head, by layer."
+                  : fmt::format("Mean attention distance of every head, by layer: mean over "
+                                "{} images.",
+                                images));
 }
 
 void faithfulness_section(report::Report& page,
@@ -197,6 +202,27 @@ void weights_sections(report::Report& page, const Explanation& e) {
     page.figure("filters.png", filters_figure(e),
                 "Principal components of the filters, the largest first.");
   }
+}
+
+std::vector<fs::path> write_explanation(const Explanation& e, const std::string& subject,
+                                        const fs::path& folder, const std::string& index) {
+  report::Report page({.title = fmt::format("{}: {}", e.model, subject), .folder = folder});
+  if (!index.empty()) page.links({{"All images", index}});
+  answer_section(page, e);
+  if (std::any_of(e.maps.begin(), e.maps.end(),
+                  [](const auto& m) { return m.method != ExplainMethod::Rollout; }))
+    class_maps_section(page, e);
+  if (e.map(ExplainMethod::Rollout) != nullptr) rollout_section(page, e);
+  if (!e.lens.layers.empty()) lens_section(page, e);
+  if (!e.curves.empty()) faithfulness_section(page, {e.curves});
+  if (!e.heads.empty()) {
+    heads_section(page, e);
+    distance_section(page, e);
+  }
+  if (index.empty()) weights_sections(page, e);
+  auto files = page.figure_files();
+  files.push_back(page.save("explain.html"));
+  return files;
 }
 
 }  // namespace vitrine

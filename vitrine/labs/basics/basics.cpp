@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "vitrine/core/mean_std.h"
 #include "vitrine/labs/basics/numbers.h"
 #include "vitrine/labs/lab.h"
 
@@ -144,9 +145,7 @@ void teach_scaling(Lesson& lesson, const LabOptions& options) {
 
 using Names = std::vector<std::string>;
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
+double mean_of(const std::vector<double>& values) { return mean_std(values).mean; }
 
 /// "A1", "B1", "A2": the topic's letter and how often it has come up.
 Names topic_tokens(const std::vector<int64_t>& topics) {
@@ -269,13 +268,6 @@ std::string worked_product(const Matrix& a, int64_t row, const Matrix& b, int64_
   return fmt::format("{} = {:.{}f}", text, sum, decimals);
 }
 
-Matrix columns_of(const Matrix& rows) {
-  Matrix result{rows.columns, rows.rows, {}};
-  for (int64_t j = 0; j < rows.columns; ++j)
-    for (int64_t i = 0; i < rows.rows; ++i) result.values.push_back(rows.at(i, j));
-  return result;
-}
-
 void figure_of_steps(Lesson& lesson, const AttentionSteps& steps, const Names& tokens,
                      const Names& channels) {
   plot::Figure figure{.title = lesson.word("steps.figure"), .columns = 4};
@@ -317,7 +309,7 @@ void teach_steps(Lesson& lesson) {
   table("values_table", steps.values, channels, 0);
 
   lesson.say("steps.scores", fmt::arg("query", tokens[1]), fmt::arg("key", tokens[2]));
-  lesson.formula(worked_product(steps.queries, 1, columns_of(steps.keys), 2, 0));
+  lesson.formula(worked_product(steps.queries, 1, transposed(steps.keys), 2, 0));
   table("scores_table", steps.scores, tokens, 0);
   lesson.say("steps.scaling", fmt::arg("width", width), fmt::arg("root", std::sqrt(width)));
   table("scaled_table", steps.scaled, tokens, 2);

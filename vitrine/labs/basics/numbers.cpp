@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "vitrine/core/random.h"
-#include "vitrine/labs/plain_values.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/ops/attention.h"
 
 namespace vitrine::labs::basics {
@@ -24,13 +24,6 @@ Matrix product(const Matrix& a, const Matrix& b) {
     for (int64_t j = 0; j < b.columns; ++j)
       for (int64_t k = 0; k < a.columns; ++k)
         result.values[i * b.columns + j] += a.at(i, k) * b.at(k, j);
-  return result;
-}
-
-Matrix transposed(const Matrix& a) {
-  Matrix result{a.columns, a.rows, {}};
-  for (int64_t j = 0; j < a.columns; ++j)
-    for (int64_t i = 0; i < a.rows; ++i) result.values.push_back(a.at(i, j));
   return result;
 }
 
@@ -121,6 +114,13 @@ ScalingPoint scaling_at(int64_t width, uint64_t seed, int64_t draws) {
 }
 
 }  // namespace
+
+Matrix transposed(const Matrix& a) {
+  Matrix result{a.columns, a.rows, {}};
+  for (int64_t j = 0; j < a.columns; ++j)
+    for (int64_t i = 0; i < a.rows; ++i) result.values.push_back(a.at(i, j));
+  return result;
+}
 
 AttentionSteps attention_step_by_step() {
   AttentionSteps s;

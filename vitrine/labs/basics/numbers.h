@@ -8,6 +8,8 @@
 
 namespace vitrine::labs::basics {
 
+plot::Matrix transposed(const plot::Matrix& matrix);
+
 /// Scaled dot-product attention of three tokens of width 4, step by step.
 struct AttentionSteps {
   plot::Matrix queries, keys, values;  // (T, D)

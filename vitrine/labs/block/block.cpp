@@ -12,10 +12,6 @@ namespace {
 // Errors that differ by less than this factor count as alike.
 constexpr double kClearFactor = 1.5;
 
-std::string mean_and_deviation(const MeanStd& summary) {
-  return fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std);
-}
-
 const NormTraining& setting_of(const NormTrainings& trained, const std::string& place,
                                bool warmup) {
   return *std::find_if(
@@ -38,7 +34,7 @@ void teach_norm_places(Lesson& lesson, const NormTrainings& trained) {
     rows.push_back({lesson.word("forms." + setting.place),
                     lesson.word(setting.warmup ? "training.with" : "training.without"),
                     fmt::format("{:.4f}", setting.errors.front().mean),
-                    fmt::format("{:.4f}", halfway.mean), mean_and_deviation(setting.test)});
+                    fmt::format("{:.4f}", halfway.mean), mean_std_text(setting.test, 4)});
   }
   lesson.table("training.table", std::move(rows));
   lesson.say("training.baseline", fmt::arg("constant", trained.constant));
@@ -71,10 +67,9 @@ void teach_activations(Lesson& lesson, const LabOptions& options) {
              fmt::arg("seeds", trained.seeds), fmt::arg("units", trained.units));
   std::vector<Cells> rows;
   for (const auto& setting : trained.settings)
-    rows.push_back(
-        {fmt::format("{:g}", setting.rate), lesson.word("activations." + setting.activation),
-         mean_and_deviation(setting.test),
-         fmt::format("{:.1f} ± {:.1f} %", 100 * setting.dead.mean, 100 * setting.dead.std)});
+    rows.push_back({fmt::format("{:g}", setting.rate),
+                    lesson.word("activations." + setting.activation),
+                    mean_std_text(setting.test, 4), mean_std_text(setting.dead, 1, 100) + " %"});
   lesson.table("activations.table", std::move(rows));
   lesson.say("activations.seen");
   lesson.figure("04_gelu_against_relu", activations_figure(lesson, curves, trained),

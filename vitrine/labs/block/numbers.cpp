@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "vitrine/core/progress.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/data/waves.h"
-#include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/training.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention_capture.h"
@@ -16,6 +16,7 @@
 #include "vitrine/nn/feed_forward.h"
 #include "vitrine/nn/initialize.h"
 #include "vitrine/nn/parameter_count.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/nn/positional_encoding.h"
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/trainer.h"
@@ -126,13 +127,9 @@ MeanStd test_errors(const std::vector<TrainedWave>& runs) {
 
 /// The runs' validation errors, epoch by epoch.
 std::vector<MeanStd> validation_errors(const std::vector<TrainedWave>& runs) {
-  std::vector<MeanStd> points;
-  for (size_t epoch = 0; epoch < runs.front().run.validation_curve.size(); ++epoch) {
-    std::vector<double> values;
-    for (const auto& trained : runs) values.push_back(trained.run.validation_curve[epoch]);
-    points.push_back(mean_std(values));
-  }
-  return points;
+  std::vector<std::vector<double>> curves;
+  for (const auto& trained : runs) curves.push_back(trained.run.validation_curve);
+  return mean_std_by_index(curves);
 }
 
 /// The attention weights of each layer: (B, H, T, T).

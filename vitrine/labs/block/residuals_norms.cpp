@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "vitrine/labs/plain_values.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/initialize.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/ops/layer_norm.h"
 

@@ -20,7 +20,7 @@ plot::Table kinds_table(const Lesson& lesson, const PositionsExercise& exercise)
       .header = lesson.words({"kind.name", "rate", "mse", "shuffling", "parameters"})};
   for (const auto& row : exercise.rows)
     table.rows.push_back({kind_word(lesson, row), fmt::format("{:g}", row.score.rate),
-                          fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.std),
+                          mean_std_text(row.score.error, 5),
                           fmt::format("{:.2g}", row.shuffling.mean),
                           std::to_string(row.score.parameters)});
   return table;
@@ -76,10 +76,8 @@ plot::Table head_counts_table(const Lesson& lesson, const HeadsExercise& exercis
                                             "places", "parameters", "seconds"})};
   for (const auto& row : exercise.rows)
     table.rows.push_back({std::to_string(row.heads), std::to_string(exercise.width / row.heads),
-                          fmt::format("{:g}", row.score.rate),
-                          fmt::format("{:.5f} ± {:.5f}", row.score.error.mean, row.score.error.std),
-                          fmt::format("{:.2f} ± {:.2f}", row.entropy.mean, row.entropy.std),
-                          fmt::format("{:.1f}", row.distinct_lags),
+                          fmt::format("{:g}", row.score.rate), mean_std_text(row.score.error, 5),
+                          mean_std_text(row.entropy, 2), fmt::format("{:.1f}", row.distinct_lags),
                           std::to_string(row.score.parameters),
                           fmt::format("{:.1f}", row.score.seconds)});
   return table;

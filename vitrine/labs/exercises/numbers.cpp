@@ -3,11 +3,11 @@
 #include <torch/torch.h>
 
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "vitrine/core/line_fit.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/labs/sequences/numbers.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/throughput.h"
@@ -43,11 +43,6 @@ std::vector<int64_t> exercise_lengths(const LabOptions& options) {
   return options.smoke ? std::vector<int64_t>{10, 20} : std::vector<int64_t>{10, 20, 40, 80, 160};
 }
 
-double last_value_error(const sequences::WaveTask& task) {
-  const auto test = sequences::test_waves(task);
-  return torch::mse_loss(test.inputs.select(1, -1), test.targets).item<double>();
-}
-
 /// Different steps back at which heads peak.
 int64_t distinct_lags(const std::vector<sequences::HeadReading>& heads) {
   std::set<int64_t> lags;
@@ -71,10 +66,8 @@ HeadsRow heads_row(int64_t heads, const sequences::TunedRuns& tuned,
 /// A training step on one batch, in milliseconds.
 double training_step_time(Model& model, const sequences::WaveTask& task) {
   constexpr double kSeconds = 0.2;
-  std::vector<int64_t> indices(std::min(task.sizes.batch, task.sizes.train));
-  std::iota(indices.begin(), indices.end(), 0);
-  return measure_training(model, task.data->train->load(indices, /*epoch=*/0), kSeconds)
-      .milliseconds;
+  const auto batch = first_examples(*task.data->train, task.sizes.batch);
+  return measure_training(model, batch, kSeconds).milliseconds;
 }
 
 /// The slope of log(milliseconds) over log(length).
@@ -92,7 +85,7 @@ double time_exponent(const std::vector<LengthPoint>& points) {
 PositionsExercise train_positions_exercise(const LabOptions& options, const std::string& label,
                                            const std::string& unit) {
   const auto task = sequences::make_wave_task(exercise_sizes(options), options.seed);
-  PositionsExercise exercise{.sizes = task.sizes, .last_value = last_value_error(task)};
+  PositionsExercise exercise{.sizes = task.sizes, .last_value = repeated_last_error(*task.data)};
   const auto kinds = static_cast<int64_t>(kPositionKinds.size());
   sequences::WaveRuns runs(options, "positions", label,
                            kinds * sequences::WaveRuns::runs_to_tune(task.sizes), unit);

@@ -7,13 +7,14 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/progress.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/data/waves.h"
-#include "vitrine/labs/plain_values.h"
 #include "vitrine/labs/training.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/attention.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/initialize.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/nn/positional_encoding.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/trainer.h"
@@ -187,11 +188,6 @@ double wave_error(Model& model, const Splits& data) {
   return evaluate(model, *data.test, *objective, {}).loss;
 }
 
-double repeated_last_error(const BatchSource& source) {
-  const auto batch = all_examples(source);
-  return torch::mse_loss(batch.inputs.select(1, -1), batch.targets).item<double>();
-}
-
 /// Of the positions that were trained: mean cosine by distance 1, 2, ...
 std::vector<double> learned_cosines(const Model& model) {
   const auto table = model.position_table().squeeze(0).narrow(0, 0, kTestedLengths.front());
@@ -310,7 +306,7 @@ TrainedPositions train_positions(const LabOptions& options, const std::string& l
   for (const auto length : kTestedLengths)
     data.push_back(waves_of_length(length, sizes, options.seed));
   TrainedPositions result{.lengths = kTestedLengths,
-                          .repeated_last = repeated_last_error(*data.front().test),
+                          .repeated_last = repeated_last_error(data.front()),
                           .seeds = sizes.seeds,
                           .epochs = sizes.epochs,
                           .waves = sizes.train};

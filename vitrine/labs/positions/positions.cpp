@@ -69,7 +69,7 @@ void teach_trained_positions(Lesson& lesson, const std::vector<OrderEffect>& eff
     table.rows.push_back({position_kind_word(lesson, kind.kind)});
     for (size_t i = 0; i < trained.lengths.size(); ++i) {
       const auto summary = mean_std(kind.errors[i]);
-      table.rows.back().push_back(i == 0 ? fmt::format("{:.4f} ± {:.4f}", summary.mean, summary.std)
+      table.rows.back().push_back(i == 0 ? mean_std_text(summary, 4)
                                          : fmt::format("{:.4f}", summary.mean));
     }
   }

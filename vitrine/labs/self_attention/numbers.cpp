@@ -9,9 +9,9 @@
 #include "vitrine/core/line_fit.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/sentences.h"
-#include "vitrine/labs/plain_values.h"
 #include "vitrine/models/word_transformer.h"
 #include "vitrine/nn/attention.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/throughput.h"
 
@@ -171,7 +171,7 @@ SelfAttentionParts self_attention_parts(const SentenceModel& model, const std::s
   result.scores = visible_matrix(scores[0][head]);
   result.weights = visible_matrix(weights[0][head] + later);
   result.output = visible_matrix(heads[0][head]);
-  result.difference = (output - attention(x)).abs().max().item<double>();
+  result.difference = greatest_difference(output, attention(x));
   return result;
 }
 

@@ -251,7 +251,7 @@ Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& n
   const auto attention = attention_summary(numbers);
   const auto& transformer = numbers.networks[0];
   const auto& rnn = numbers.networks[1];
-  const auto occlusion = occlusion_summary(transformer);
+  const auto occlusion = StepSummary(transformer.occlusion);
   Chart steps{.title = lesson.word("importance.steps_panel"),
               .x = {.label = lesson.word("heads.lag")},
               .y = {.label = lesson.word("importance.occlusion_axis"), .low = 0},
@@ -265,7 +265,7 @@ Figure position_importance_figure(const Lesson& lesson, const SequenceNumbers& n
                       occlusion, network_color(transformer.network), false),
       importance_line(lesson.word("importance.occlusion",
                                   fmt::arg("network", network_word(lesson, rnn.network))),
-                      occlusion_summary(rnn), network_color(rnn.network), false)};
+                      StepSummary(rnn.occlusion), network_color(rnn.network), false)};
   Chart pairs{.title = lesson.word("importance.pairs_panel",
                                    fmt::arg("r", correlation(attention.mean, occlusion.mean))),
               .x = {.label = lesson.word("attention.weight"), .low = 0},

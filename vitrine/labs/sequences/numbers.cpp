@@ -7,10 +7,11 @@
 #include <numeric>
 
 #include "vitrine/data/batch.h"
-#include "vitrine/labs/plain_values.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/wave.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/nn/plain_values.h"
 
 namespace vitrine::labs::sequences {
 namespace {
@@ -115,18 +116,6 @@ std::vector<SampleWave> sample_waves(const torch::Tensor& seen) {
   return samples;
 }
 
-StepSummary summary_over_seeds(const std::vector<std::vector<double>>& seeds) {
-  StepSummary summary;
-  for (size_t step = 0; step < seeds.front().size(); ++step) {
-    std::vector<double> values;
-    for (const auto& seed : seeds) values.push_back(seed[step]);
-    const auto here = mean_std(values);
-    summary.mean.push_back(here.mean);
-    summary.deviation.push_back(here.std);
-  }
-  return summary;
-}
-
 }  // namespace
 
 std::vector<HeadReading> read_heads(Model& model, const WaveTask& task) {
@@ -212,19 +201,23 @@ std::vector<double> mean_attention(const std::vector<HeadReading>& heads) {
   return mean;
 }
 
+StepSummary::StepSummary(const std::vector<std::vector<double>>& seeds) {
+  for (const auto& here : mean_std_by_index(seeds)) {
+    mean.push_back(here.mean);
+    deviation.push_back(here.std);
+  }
+}
+
 StepSummary attention_summary(const SequenceNumbers& numbers) {
   std::vector<std::vector<double>> seeds;
   for (const auto& heads : numbers.heads) seeds.push_back(mean_attention(heads));
-  return summary_over_seeds(seeds);
+  return StepSummary(seeds);
 }
 
-StepSummary occlusion_summary(const NetworkNumbers& network) {
-  return summary_over_seeds(network.occlusion);
-}
-
-std::optional<ReferenceError> reference_error(WaveNetwork network) {
-  if (network == WaveNetwork::Transformer) return ReferenceError{0.0234, 0.0156};
-  if (network == WaveNetwork::Rnn) return ReferenceError{0.0289, 0.0198};
+std::optional<MeanStd> reference_error(WaveNetwork network) {
+  constexpr int64_t kSeveral = 2;  // runs; it does not say how many
+  if (network == WaveNetwork::Transformer) return MeanStd{0.0234, 0.0156, kSeveral};
+  if (network == WaveNetwork::Rnn) return MeanStd{0.0289, 0.0198, kSeveral};
   return std::nullopt;
 }
 

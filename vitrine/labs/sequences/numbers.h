@@ -87,18 +87,15 @@ std::vector<double> mean_attention(const std::vector<HeadReading>& heads);
 /// What several seeds measured by steps back: mean and standard deviation.
 struct StepSummary {
   std::vector<double> mean{}, deviation{};
+
+  explicit StepSummary(const std::vector<std::vector<double>>& seeds);
 };
 /// The attention of the Transformers' last position.
 StepSummary attention_summary(const SequenceNumbers& numbers);
-/// The occlusion of one network.
-StepSummary occlusion_summary(const NetworkNumbers& network);
 
-/// The mean squared error that the reference of lab 5 reports for a network, as "mean ± std".
-struct ReferenceError {
-  double mean = 0, std = 0;
-};
-/// Nothing for networks that the reference has not trained.
-std::optional<ReferenceError> reference_error(WaveNetwork network);
+/// The mean squared error that the reference of lab 5 reports for a network, over several runs;
+/// nothing for networks that it has not trained.
+std::optional<MeanStd> reference_error(WaveNetwork network);
 
 /// The correlation of two measures, -1 .. 1 (Pearson).
 double correlation(const std::vector<double>& one, const std::vector<double>& other);

@@ -6,6 +6,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/data/waves.h"
 #include "vitrine/labs/training.h"
 #include "vitrine/models/model.h"

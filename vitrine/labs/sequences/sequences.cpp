@@ -110,8 +110,8 @@ void teach_step_importance(Lesson& lesson, const SequenceNumbers& numbers) {
   const auto &transformer = numbers.networks[0], &rnn = numbers.networks[1];
   lesson.section("importance.title");
   lesson.say("importance.text");
-  lesson.table(importance_table(lesson, attention_summary(numbers), occlusion_summary(transformer),
-                                occlusion_summary(rnn)));
+  lesson.table(importance_table(lesson, attention_summary(numbers),
+                                StepSummary(transformer.occlusion), StepSummary(rnn.occlusion)));
   const auto r = attention_and_occlusion(numbers, /*first_step=*/0);
   lesson.say(r.mean > 0.7   ? "importance.agree"
              : r.mean > 0.3 ? "importance.partly"
@@ -130,10 +130,6 @@ void teach_inside_transformer(Lesson& lesson, const SequenceNumbers& numbers) {
 }
 
 std::string wave_error_cell(double mse) { return fmt::format("{:.5f}", mse); }
-
-std::string wave_error_cell(const MeanStd& error) {
-  return fmt::format("{:.5f} ± {:.5f}", error.mean, error.std);
-}
 
 Cells headed_by_networks(const Lesson& lesson, const SequenceNumbers& numbers, Cells first) {
   for (const auto& network : numbers.networks)
@@ -189,8 +185,8 @@ plot::Table wave_results_table(const Lesson& lesson, const SequenceNumbers& numb
     const auto& score = network.score;
     const auto theirs = reference_error(network.network);
     table.rows.push_back({network_word(lesson, network.network), fmt::format("{:g}", score.rate),
-                          wave_error_cell(score.error), wave_error_cell(score.example_spread),
-                          theirs ? fmt::format("{:.4f} ± {:.4f}", theirs->mean, theirs->std) : "–",
+                          mean_std_text(score.error, 5), wave_error_cell(score.example_spread),
+                          theirs ? mean_std_text(*theirs, 4) : "–",
                           std::to_string(score.parameters), fmt::format("{:.1f}", score.seconds)});
   }
   return table;

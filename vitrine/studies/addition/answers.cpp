@@ -34,12 +34,12 @@ std::vector<int> errors(const AdditionAnswers& answers) {
   return result;
 }
 
-ErrorStats error_stats(const AdditionAnswers& answers) {
+MeanStd error_stats(const AdditionAnswers& answers) {
   const auto all = errors(answers);
   const double mean = std::accumulate(all.begin(), all.end(), 0.0) / kAdditionPairs;
   double squares = 0;
   for (const int error : all) squares += (error - mean) * (error - mean);
-  return {mean, std::sqrt(squares / kAdditionPairs)};
+  return {mean, std::sqrt(squares / kAdditionPairs), kAdditionPairs};
 }
 
 int64_t right_answers(const AdditionAnswers& answers) {

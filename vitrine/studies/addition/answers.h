@@ -25,11 +25,8 @@ int carries(int pair);
 /// Predicted minus true sum of every pair; throws unless there is a sum 0 .. 999 for each.
 std::vector<int> errors(const AdditionAnswers& answers);
 
-/// Mean and standard deviation of the errors over all pairs.
-struct ErrorStats {
-  double mean = 0, std = 0;
-};
-ErrorStats error_stats(const AdditionAnswers& answers);
+/// Mean and standard deviation of the errors over all pairs, which are the whole population.
+MeanStd error_stats(const AdditionAnswers& answers);
 
 /// How many of the 10,000 sums are right.
 int64_t right_answers(const AdditionAnswers& answers);

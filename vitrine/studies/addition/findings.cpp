@@ -58,17 +58,6 @@ std::optional<double> accuracy_range(const SweepResult& sweep, const std::string
   return *high - *low;
 }
 
-RunCounts count_runs(const SweepResult& sweep) {
-  RunCounts counts;
-  for (const auto& point : sweep.points)
-    for (const auto& run : point.runs) {
-      ++counts.runs;
-      counts.over_budget += run.stopped(StopReason::OverBudget);
-      counts.failed += run.failed();
-    }
-  return counts;
-}
-
 std::vector<SharedPoint> shared_points(const Sweeps& sweeps, const std::string& key) {
   std::vector<SharedPoint> shared;
   for (const auto& cnn : sweeps.cnn.points)

@@ -20,12 +20,6 @@ const PointResult* best_point(const SweepResult& sweep);
 /// two values.
 std::optional<double> accuracy_range(const SweepResult& sweep, const std::string& key);
 
-/// How the runs of a sweep ended.
-struct RunCounts {
-  int64_t runs = 0, over_budget = 0, failed = 0;
-};
-RunCounts count_runs(const SweepResult& sweep);
-
 /// Both networks at the same value of one key. One is clearly ahead if it is so by more than both
 /// standard deviations together and by more than 0.1 % of the pairs.
 struct SharedPoint {

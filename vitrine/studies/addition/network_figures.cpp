@@ -1,4 +1,4 @@
-#include "vitrine/studies/addition/network_figures.h"
+#include "vitrine/studies/addition/figures.h"
 
 #include <algorithm>
 #include <cmath>

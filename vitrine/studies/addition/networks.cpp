@@ -1,16 +1,15 @@
-#include "vitrine/studies/addition/networks.h"
-
 #include <fmt/format.h>
 #include <torch/torch.h>
-
-#include <numeric>
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/addition.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/models/addition.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/nn/plain_values.h"
+#include "vitrine/studies/addition/study.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/throughput.h"
 #include "vitrine/weights/checkpoint.h"
@@ -22,10 +21,7 @@ namespace {
 torch::Tensor all_digits() {
   DataConfig config;
   config.dataset.choose("addition");
-  const auto splits = open_data(config, /*seed=*/0);
-  std::vector<int64_t> all(kAdditionPairs);
-  std::iota(all.begin(), all.end(), 0);
-  return splits.test->load(all, /*epoch=*/-1).inputs;
+  return all_examples(*open_data(config, /*seed=*/0).test).inputs;
 }
 
 std::shared_ptr<Model> load_model(const fs::path& run) {
@@ -39,12 +35,9 @@ std::vector<AttentionMap> maps_of(const std::vector<torch::Tensor>& layers,
                                   const std::vector<std::string>& tokens) {
   std::vector<AttentionMap> maps;
   for (size_t layer = 0; layer < layers.size(); ++layer)
-    for (int64_t head = 0; head < layers[layer].size(0); ++head) {
-      const auto w = layers[layer][head].to(torch::kDouble).contiguous();
-      maps.push_back({fmt::format("L{} H{}", layer + 1, head + 1),
-                      tokens,
-                      {w.data_ptr<double>(), w.data_ptr<double>() + w.numel()}});
-    }
+    for (int64_t head = 0; head < layers[layer].size(0); ++head)
+      maps.push_back(
+          {fmt::format("L{} H{}", layer + 1, head + 1), tokens, plain_values(layers[layer][head])});
   return maps;
 }
 

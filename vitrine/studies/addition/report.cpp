@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "vitrine/studies/addition/findings.h"
-#include "vitrine/studies/addition/report_networks.h"
-#include "vitrine/studies/addition/sweep_figures.h"
+#include "vitrine/studies/addition/figures.h"
 
 namespace vitrine::addition {
 namespace {
@@ -39,10 +37,7 @@ bool any_point(const Sweeps& sweeps) {
   return !sweeps.cnn.points.empty() || !sweeps.transformer.points.empty();
 }
 
-/// "98.20 ± 0.35", in %.
-std::string percent_text(const MeanStd& accuracy) {
-  return fmt::format("{:.2f} ± {:.2f}", 100 * accuracy.mean, 100 * accuracy.std);
-}
+std::string percent_text(const MeanStd& accuracy) { return mean_std_text(accuracy, 2, 100); }
 
 double training_percent(double held_out) { return 100 * (1 - held_out); }
 
@@ -188,7 +183,7 @@ plot::Table small_table(const AdditionReport& r, const Sweeps& small) {
   return table;
 }
 
-}  // namespace
+// The parts of the page about sweeps, each with its heading; a part without data writes nothing.
 
 void write_sweeps(AdditionReport& r, const Sweeps& sweeps, int round) {
   if (!any_point(sweeps)) return;
@@ -252,6 +247,8 @@ void write_small(AdditionReport& r, const Sweeps& small) {
   }
   r.findings(sentences);
 }
+
+}  // namespace
 
 void write_addition_report(const AdditionStudy& study, const fs::path& folder,
                            const std::vector<std::string>& languages) {

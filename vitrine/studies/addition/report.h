@@ -35,11 +35,11 @@ class AdditionReport : public StudyReport {
   std::string tables_;
 };
 
-/// The parts of the page about sweeps, each with its heading; a part without data writes nothing.
-void write_sweeps(AdditionReport& r, const Sweeps& sweeps, int round);
-void write_rates(AdditionReport& r, const Sweeps& rates);
-void write_held_out(AdditionReport& r, const Sweeps& held_out);
-void write_small(AdditionReport& r, const Sweeps& small);
+/// The parts of the page about trained networks, each with its heading; a part without data writes
+/// nothing.
+void write_tuned_networks(AdditionReport& r, const Networks& networks);
+void write_low_rate_networks(AdditionReport& r, const Networks& networks);
+void write_network_attention(AdditionReport& r, const AttentionStudy& attention);
 
 /// Whether the run's metrics.jsonl is there.
 inline bool has_metrics(const TrainedNetwork& run) {

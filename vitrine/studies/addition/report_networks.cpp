@@ -1,11 +1,10 @@
-#include "vitrine/studies/addition/report_networks.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
-#include "vitrine/studies/addition/network_figures.h"
+#include "vitrine/studies/addition/figures.h"
+#include "vitrine/studies/addition/report.h"
 
 namespace vitrine::addition {
 namespace {
@@ -51,14 +50,8 @@ MeanStd over_runs(const Runs& runs, const RunValue& value) {
   return mean_std(values);
 }
 
-/// "1.20 ± 0.05" over the runs; without the deviation if there is only one.
 auto mean_cell(int decimals, const RunValue& value) {
-  return [=](const Runs& runs) {
-    auto [mean, std, count] = over_runs(runs, value);
-    if (std::abs(mean) < 0.5 * std::pow(10, -decimals)) mean = 0;  // never "-0.00"
-    const auto text = fmt::format("{:.{}f}", mean, decimals);
-    return count == 1 ? text : fmt::format("{} ± {:.{}f}", text, std, decimals);
-  };
+  return [=](const Runs& runs) { return mean_std_text(over_runs(runs, value), decimals); };
 }
 
 /// A number of each run, in the order of the runs: "1 / 2 / 3".

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "vitrine/studies/addition/networks.h"
+#include "vitrine/studies/addition/study.h"
 
 namespace vitrine::addition {
 namespace {

@@ -84,6 +84,12 @@ struct AdditionStudy {
   AttentionStudy attention{};
 };
 
+/// The best checkpoint of a run that did not fail, asked for all 10,000 sums.
+TrainedNetwork load_network(const PointResult& point, const SweepRun& run);
+
+/// What the heads of a run's Transformer look at.
+AttentionStudy study_attention(const fs::path& run);
+
 /// The parts of the study, in the order in which they run: quick ones first.
 inline const std::vector<std::string>& addition_parts() {
   static const std::vector<std::string> parts = {"final",    "low-rate", "rates", "held-out",

@@ -1,4 +1,4 @@
-#include "vitrine/studies/addition/sweep_figures.h"
+#include "vitrine/studies/addition/figures.h"
 
 #include <algorithm>
 #include <cmath>

@@ -32,17 +32,8 @@ std::vector<double> figures(const Start& start, const std::function<double(const
   return values;
 }
 
-/// "97.53 ± 0.12", or "97.53" of a single run.
-std::string cell_of(const std::vector<double>& values, int decimals) {
-  const auto [mean, std, count] = mean_std(values);
-  if (count == 0 || !std::isfinite(mean)) return "–";
-  return count == 1 ? fmt::format("{:.{}f}", mean, decimals)
-                    : fmt::format("{:.{}f} ± {:.{}f}", mean, decimals, std, decimals);
-}
-
-std::string percent_cell(std::vector<double> fractions) {
-  for (auto& value : fractions) value *= 100;
-  return cell_of(fractions, 2);
+std::string percent_cell(const std::vector<double>& fractions) {
+  return mean_std_text(mean_std(fractions), 2, 100);
 }
 
 double mean_best(const Start& start) {
@@ -54,15 +45,13 @@ double mean_best(const Start& start) {
 
 /// Mean over the runs, epoch by epoch, with their standard deviation as a band.
 plot::Series series_of(const Start& start, Curve curve, double unit) {
+  std::vector<std::vector<double>> curves;
+  for (const auto& run : start.runs) curves.push_back(run.curves.*curve);
   plot::Series series;
-  size_t epochs = start.runs.empty() ? 0 : SIZE_MAX;
-  for (const auto& run : start.runs) epochs = std::min(epochs, (run.curves.*curve).size());
-  for (size_t i = 0; i < epochs; ++i) {
-    const auto stats =
-        mean_std(figures(start, [&](const TunedRun& run) { return (run.curves.*curve)[i]; }));
-    series.x.push_back(static_cast<double>(i + 1));
-    series.y.push_back(unit * stats.mean);
-    series.error.push_back(unit * stats.std);
+  for (const auto& here : mean_std_by_index(curves)) {
+    series.x.push_back(static_cast<double>(series.x.size() + 1));
+    series.y.push_back(unit * here.mean);
+    series.error.push_back(unit * here.std);
   }
   return series;
 }
@@ -103,21 +92,22 @@ std::vector<std::string> result_row(const StudyReport& r, const std::string& exp
                                     const std::string& start_name, const Start& start) {
   std::vector<int64_t> epochs;
   for (const auto& run : start.runs) epochs.push_back(lowest_epoch(run.curves.validation_loss));
-  return {fmt::format("{}, {}", experiment, r.text("results." + start_name)),
-          percent_cell(
-              figures(start, [](const auto& run) { return run.curves.train_accuracy.back(); })),
-          percent_cell(figures(
-              start, [](const auto& run) { return run.curves.validation_accuracy.front(); })),
-          percent_cell(figures(
-              start, [](const auto& run) { return best_of(run.curves.validation_accuracy); })),
-          cell_of(figures(start,
-                          [](const auto& run) {
-                            return *std::min_element(run.curves.validation_loss.begin(),
-                                                     run.curves.validation_loss.end());
-                          }),
-                  3),
-          epochs.empty() ? "–" : fmt::format("{}", fmt::join(epochs, ", ")),
-          percent_cell(figures(start, [](const auto& run) { return run.outcome.test_value(); }))};
+  return {
+      fmt::format("{}, {}", experiment, r.text("results." + start_name)),
+      percent_cell(
+          figures(start, [](const auto& run) { return run.curves.train_accuracy.back(); })),
+      percent_cell(
+          figures(start, [](const auto& run) { return run.curves.validation_accuracy.front(); })),
+      percent_cell(
+          figures(start, [](const auto& run) { return best_of(run.curves.validation_accuracy); })),
+      mean_std_text(mean_std(figures(start,
+                                     [](const auto& run) {
+                                       return *std::min_element(run.curves.validation_loss.begin(),
+                                                                run.curves.validation_loss.end());
+                                     })),
+                    3),
+      epochs.empty() ? "–" : fmt::format("{}", fmt::join(epochs, ", ")),
+      percent_cell(figures(start, [](const auto& run) { return run.outcome.test_value(); }))};
 }
 
 void write_results(StudyReport& r, const FinetuneStudy& study) {
@@ -209,8 +199,7 @@ void write_finetune_report(const FinetuneStudy& study, const fs::path& folder,
   for (const auto& language : report_languages(finetune_texts(), languages)) {
     StudyReport r(finetune_texts(), language, folder);
     r.say("intro");
-    if (const auto missing = missing_experiments(study); !missing.empty())
-      r.say("missing", "parts"_a = fmt::format("{}", fmt::join(missing, ", ")));
+    r.missing(missing_experiments(study));
     write_sizes(r, study);
     for (const auto& e : study.experiments) write_experiment(r, e);
     if (!study.experiments.empty()) write_results(r, study);

@@ -1,14 +1,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "vitrine/core/error.h"
-#include "vitrine/core/interrupt.h"
 #include "vitrine/data/image_splits.h"
 #include "vitrine/studies/finetune/study.h"
+#include "vitrine/studies/measured_part.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
 
@@ -73,18 +70,9 @@ Plan new_plan(const StudyOptions& o) {
 /// The folder's plan; made if there is none. One folder has one plan, so that all its runs are
 /// alike.
 Plan plan_of(const StudyOptions& o) {
-  const auto file = o.out / (o.smoke ? "plan-smoke.json" : "plan.json");
-  if (!fs::exists(file)) {
-    const auto plan = new_plan(o);
-    write_file_atomically(file, nlohmann::json(plan).dump(2) + "\n");
-    return plan;
-  }
-  Plan plan;
-  try {
-    plan = nlohmann::json::parse(read_file(file)).get<Plan>();
-  } catch (const nlohmann::json::exception& e) {
-    fail("study finetune: {} is not a plan of the study ({}); remove it", file.string(), e.what());
-  }
+  const auto file = part_file(o, "plan");
+  if (!fs::exists(file)) write_part(file, new_plan(o));
+  const auto plan = *read_part<Plan>(file);
   check(plan.init == o.init.string() && plan.hours == o.hours,
         "study finetune: {} was planned for --init {} and --hours {:g}; give these, or another "
         "--out",

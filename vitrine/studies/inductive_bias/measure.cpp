@@ -3,11 +3,12 @@
 #include <torch/torch.h>
 
 #include <array>
-#include <numeric>
 
+#include "vitrine/data/examples.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/inspect/rollout.h"
 #include "vitrine/models/model.h"
+#include "vitrine/nn/plain_values.h"
 #include "vitrine/studies/sweep_figure.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
@@ -20,9 +21,7 @@ using Layers = std::vector<std::vector<double>>;
 
 constexpr int64_t kBatch = 50;
 
-Recipe recipe_of(const fs::path& run) {
-  return read_recipe(RunFolder::open(run).recipe().string(), {});
-}
+Recipe recipe_of(const fs::path& run) { return read_stored_recipe(RunFolder::open(run)); }
 
 /// The first test images of a run's data, as it prepares them or as `preprocess` does.
 Batch test_images(const Recipe& recipe, int64_t count,
@@ -35,9 +34,7 @@ Batch test_images(const Recipe& recipe, int64_t count,
                          .mean = preprocess->mean,
                          .std = preprocess->std};
   const auto data = open_data(config, static_cast<uint64_t>(recipe.seed));
-  std::vector<int64_t> first(std::min(count, data.test->size()));
-  std::iota(first.begin(), first.end(), 0);
-  return data.test->load(first, /*epoch=*/-1);
+  return first_examples(*data.test, count);
 }
 
 /// Mean attention distances over the images, in fractions of their side, and that of uniform
@@ -61,10 +58,8 @@ std::pair<Layers, double> distances_of(Model& model, const torch::Tensor& images
                 static_cast<double>(side);
   }
   Layers layers;
-  for (const auto& sum : sums) {
-    const auto mean = (sum / static_cast<double>(images.size(0) * side)).contiguous();
-    layers.emplace_back(mean.data_ptr<double>(), mean.data_ptr<double>() + mean.numel());
-  }
+  for (const auto& sum : sums)
+    layers.push_back(plain_values(sum / static_cast<double>(images.size(0) * side)));
   return {layers, uniform};
 }
 

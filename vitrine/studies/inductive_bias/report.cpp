@@ -21,10 +21,6 @@ void start(StudyReport& r, const std::string& section, const std::string& parts)
   r.say(section + ".how");
 }
 
-void finding(StudyReport& r, const std::vector<std::string>& sentences) {
-  r.say("finding", "text"_a = fmt::format("{}", fmt::join(sentences, " ")));
-}
-
 std::string name_in(const StudyReport& r, const std::string& network) {
   return r.text("networks." + network);
 }
@@ -75,12 +71,6 @@ void write_accuracy_figure(StudyReport& r, const InductiveBiasStudy& study) {
   if (!figure.panels.empty()) r.figure("accuracy", figure, r.text("accuracy_figure.caption"));
 }
 
-std::string mean_cell(const std::optional<MeanStd>& value, double scale) {
-  if (!value) return "–";
-  return value->count > 1 ? fmt::format("{:.2f} ± {:.2f}", scale * value->mean, scale * value->std)
-                          : fmt::format("{:.2f}", scale * value->mean);
-}
-
 double updates_figure(const RunOutcome& outcome) { return static_cast<double>(outcome.steps); }
 
 /// The mean of a number of the runs; "–" without any.
@@ -103,7 +93,7 @@ void write_accuracy_tables(StudyReport& r, const std::string& part, const Networ
     for (const auto* point : points) {
       for (const auto& run : point->runs)
         if (run.outcome) row[1] = with_commas(run.outcome->parameters);
-      row.push_back(mean_cell(measured(*point, test_figure), kPercent));
+      row.push_back(mean_std_text(mean_std(*point, test_figure), 2, kPercent));
     }
     accuracy.rows.push_back(row);
     cost.rows.push_back({name_in(r, network), whole_cell(*points.back(), updates_figure),
@@ -156,7 +146,7 @@ void write_accuracy_finding(StudyReport& r, const NetworkSweeps& sweeps) {
   }
   if (gaps[0] && gaps[1])
     sentences.push_back(r.text("gap", "first"_a = *gaps[0], "last"_a = *gaps[1]));
-  finding(r, sentences);
+  r.finding(sentences);
 }
 
 /// The reasons of the runs that failed, each once.
@@ -281,23 +271,20 @@ void write_locality(StudyReport& r, const LocalityPart& part) {
   }
   r.figure("locality", figure, r.text("locality.caption"));
   r.table(table);
-  finding(r, sentences);
+  r.finding(sentences);
 }
 
 /// One number of all seeds over the shift, in percent: mean and standard deviation.
 plot::Series shift_series(const ShiftPart& part, const std::string& network,
                           std::vector<double> ShiftResponse::*values) {
-  std::vector<const ShiftResponse*> seeds;
+  std::vector<std::vector<double>> seeds;
   for (const auto& one : part.networks)
-    if (one.network == network) seeds.push_back(&one);
+    if (one.network == network) seeds.push_back(one.*values);
   plot::Series series{.markers = true, .color = color_of(network)};
-  for (size_t pixels = 0; !seeds.empty() && pixels < (seeds[0]->*values).size(); ++pixels) {
-    std::vector<double> all;
-    for (const auto* one : seeds) all.push_back(kPercent * (one->*values).at(pixels));
-    const auto found = mean_std(all);
-    series.x.push_back(static_cast<double>(pixels));
-    series.y.push_back(found.mean);
-    series.error.push_back(found.std);
+  for (const auto& here : mean_std_by_index(seeds)) {
+    series.x.push_back(static_cast<double>(series.x.size()));
+    series.y.push_back(kPercent * here.mean);
+    series.error.push_back(kPercent * here.std);
   }
   return series;
 }
@@ -339,7 +326,7 @@ void write_shifts(StudyReport& r, const ShiftPart& part) {
       table.header.push_back(r.text("shifts.column", "pixels"_a = table.header.size()));
   }
   r.table(table);
-  finding(r, {r.text("shifts.finding", "scores"_a = fmt::format("{}", fmt::join(words, ", ")))});
+  r.finding({r.text("shifts.finding", "scores"_a = fmt::format("{}", fmt::join(words, ", ")))});
 }
 
 std::vector<std::string> missing_parts(const InductiveBiasStudy& study) {
@@ -359,8 +346,7 @@ void write_inductive_bias_report(const InductiveBiasStudy& study, const fs::path
   for (const auto& language : report_languages(inductive_bias_texts(), languages)) {
     StudyReport r(inductive_bias_texts(), language, folder);
     r.say("intro");
-    if (const auto missing = missing_parts(study); !missing.empty())
-      r.say("missing", "parts"_a = fmt::format("{}", fmt::join(missing, ", ")));
+    r.missing(missing_parts(study));
     write_accuracy_figure(r, study);
     if (!study.updates.empty()) write_trained(r, "updates", study.updates);
     if (!study.time.empty()) write_trained(r, "time", study.time);

@@ -13,10 +13,8 @@ SweepConfig smoke_sweep(SweepConfig config) {
   for (const auto& [key, value] :
        {Setting("data.dataset", "synthetic"), Setting("data.dataset.train", "600"),
         Setting("data.dataset.test", "100"), Setting("data.batch", "5"),
-        Setting("train.epochs", "2")}) {
-    std::erase_if(config.set, [&](const Setting& known) { return known.first == key; });
-    config.set.emplace_back(key, value);
-  }
+        Setting("train.epochs", "2")})
+    put_setting(config.set, key, value);
   for (auto& axis : config.list)
     if (axis.key == "train.epochs" || axis.key == "train.evaluate_every")
       for (auto& value : axis.values) value = axis.key == "train.epochs" ? "2" : "1";

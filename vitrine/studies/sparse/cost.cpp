@@ -1,5 +1,3 @@
-#include "vitrine/studies/sparse/cost.h"
-
 #include <torch/torch.h>
 
 #include <chrono>
@@ -10,6 +8,7 @@
 #include "vitrine/core/peak_memory.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/ops/sparse_attention.h"
+#include "vitrine/studies/sparse/measure.h"
 
 namespace vitrine::sparse {
 namespace {

@@ -1,12 +1,10 @@
-#include "vitrine/studies/sparse/curves.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "vitrine/inspect/pattern_figure.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
-#include "vitrine/studies/sparse/networks.h"
+#include "vitrine/studies/sparse/measure.h"
 #include "vitrine/studies/sweep_plan.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"

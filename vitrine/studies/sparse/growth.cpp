@@ -1,11 +1,9 @@
-#include "vitrine/studies/sparse/growth.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "vitrine/core/line_fit.h"
 #include "vitrine/core/task.h"
-#include "vitrine/studies/sparse/cost.h"
+#include "vitrine/studies/sparse/measure.h"
 
 namespace vitrine::sparse {
 namespace {

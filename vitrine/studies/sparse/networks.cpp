@@ -1,15 +1,13 @@
-#include "vitrine/studies/sparse/networks.h"
-
 #include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/data/examples.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/data/process.h"
 #include "vitrine/infer/generator.h"
@@ -17,7 +15,7 @@
 #include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
 #include "vitrine/nn/parameter_count.h"
-#include "vitrine/studies/sparse/growth.h"
+#include "vitrine/studies/sparse/measure.h"
 #include "vitrine/studies/sweep_worker.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/run_folder.h"
@@ -97,9 +95,7 @@ SamplingSpeed sampling_speed(const std::shared_ptr<Model>& model, const std::str
 torch::Tensor test_bytes(const fs::path& run, int64_t count) {
   const auto recipe = read_stored_recipe(RunFolder::open(run));
   const auto data = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
-  std::vector<int64_t> first(std::min(count, data.test->size()));
-  std::iota(first.begin(), first.end(), 0);
-  return data.test->load(first, /*epoch=*/-1).inputs;
+  return first_examples(*data.test, count).inputs;
 }
 
 }  // namespace

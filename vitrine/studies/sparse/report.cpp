@@ -6,9 +6,7 @@
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/inspect/pattern_figure.h"
-#include "vitrine/studies/sparse/cost.h"
-#include "vitrine/studies/sparse/curves.h"
-#include "vitrine/studies/sparse/growth.h"
+#include "vitrine/studies/sparse/measure.h"
 
 namespace vitrine::sparse {
 namespace {
@@ -22,11 +20,6 @@ constexpr double kMegabyte = 1e6, kGigabyte = 1e9;
 void start(StudyReport& r, const std::string& heading, const std::string& parts) {
   r.section(r.text(heading));
   r.preformatted("vitrine study sparse --parts " + parts);
-}
-
-/// Sentences that follow from the numbers.
-void finding(StudyReport& r, const std::vector<std::string>& sentences) {
-  r.say("finding", "text"_a = fmt::format("{}", fmt::join(sentences, " ")));
 }
 
 /// The table `part`.table with the columns `part`.columns.
@@ -130,7 +123,7 @@ void write_cost(StudyReport& r, const CostPart& cost) {
       sentences.push_back(r.text("cost.dense_memory",
                                  "ratio"_a = attention_bytes(dense) / attention_bytes(sparse)));
   }
-  finding(r, sentences);
+  r.finding(sentences);
 }
 
 void write_step(StudyReport& r, const StepPart& step) {
@@ -160,7 +153,7 @@ void write_step(StudyReport& r, const StepPart& step) {
     sentences.push_back(r.text("step.all_kept",
                                "ratio"_a = step.all_kept.seconds / step.sparse.seconds,
                                "gigabytes"_a = gigabytes(step.all_kept)));
-  finding(r, sentences);
+  r.finding(sentences);
 }
 
 void write_growth(StudyReport& r, const StepPart& step, const CostPart& cost) {
@@ -180,10 +173,10 @@ void write_growth(StudyReport& r, const StepPart& step, const CostPart& cost) {
   }
   table(r, "growth", rows);
   const auto &sparse = estimates.sparse.back(), &dense = estimates.dense.back();
-  finding(
-      r, {r.text("growth.finding", "tokens"_a = sparse.tokens,
-                 "time"_a = dense.seconds / sparse.seconds, "memory"_a = dense.bytes / sparse.bytes,
-                 "dense"_a = dense.bytes / kGigabyte, "sparse"_a = sparse.bytes / kGigabyte)});
+  r.finding(
+      {r.text("growth.finding", "tokens"_a = sparse.tokens,
+              "time"_a = dense.seconds / sparse.seconds, "memory"_a = dense.bytes / sparse.bytes,
+              "dense"_a = dense.bytes / kGigabyte, "sparse"_a = sparse.bytes / kGigabyte)});
 }
 
 constexpr int64_t kBins = 40;
@@ -287,7 +280,7 @@ void write_trained(StudyReport& r, const std::string& part, const TrainedPart& t
     r.say("trained.over_budget");
   write_curves(r, part, trained);
   write_runs_table(r, trained);
-  if (const auto sentences = ranking(r, trained); !sentences.empty()) finding(r, sentences);
+  if (const auto sentences = ranking(r, trained); !sentences.empty()) r.finding(sentences);
 }
 
 void write_sampling(StudyReport& r, const SamplingPart& sampling) {
@@ -306,8 +299,8 @@ void write_sampling(StudyReport& r, const SamplingPart& sampling) {
   const auto* verdict = *least >= kTarget  ? "sampling.reached"
                         : *most >= kTarget ? "sampling.reached_partly"
                                            : "sampling.not_reached";
-  finding(r, {r.text("sampling.finding", "least"_a = *least, "most"_a = *most),
-              r.text(verdict, "target"_a = kTarget)});
+  r.finding({r.text("sampling.finding", "least"_a = *least, "most"_a = *most),
+             r.text(verdict, "target"_a = kTarget)});
 }
 
 void write_images(StudyReport& r, const ImagesPart& images) {
@@ -337,8 +330,7 @@ void write_sparse_report(const SparseStudy& study, const fs::path& folder,
   for (const auto& language : report_languages(sparse_texts(), languages)) {
     StudyReport r(sparse_texts(), language, folder);
     r.say("intro");
-    if (const auto missing = missing_parts(study); !missing.empty())
-      r.say("missing", "parts"_a = fmt::format("{}", fmt::join(missing, ", ")));
+    r.missing(missing_parts(study));
     write_patterns(r);
     if (study.cost) write_cost(r, *study.cost);
     if (study.step) write_step(r, *study.step);

@@ -2,10 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
-#include "vitrine/studies/sparse/cost.h"
-#include "vitrine/studies/sparse/curves.h"
-#include "vitrine/studies/sparse/networks.h"
-#include "vitrine/studies/sparse/stored.h"
+#include "vitrine/studies/sparse/measure.h"
 #include "vitrine/train/run_folder.h"
 
 namespace vitrine::sparse {
@@ -41,8 +38,7 @@ SweepConfig smoke_sweep(SweepConfig config, const fs::path& bytes) {
   for (const auto& setting : kSmokeModel) settings.push_back("model." + setting);
   for (const auto& setting : settings) {
     const auto key = setting.substr(0, setting.find('='));
-    std::erase_if(config.set, [&](const Setting& known) { return known.first == key; });
-    config.set.emplace_back(key, setting.substr(key.size() + 1));
+    put_setting(config.set, key, setting.substr(key.size() + 1));
   }
   return config;
 }
