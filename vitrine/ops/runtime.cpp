@@ -8,6 +8,8 @@
 #include <limits>
 #include <thread>
 
+#include "vitrine/kernels/blas_core.h"
+
 namespace vitrine {
 namespace {
 
@@ -41,6 +43,8 @@ int64_t set_up_runtime(int64_t threads) {
   // (glibc ignores a mapping threshold above 32 MiB, so mapping is switched off altogether.)
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  static const bool once = (kernels::choose_blas_core(), true);
+  (void)once;
   if (threads <= 0) threads = cores();
   torch::set_num_threads(static_cast<int>(threads));
   if (threads > 1) keep_openmp_from_spinning();

@@ -4,8 +4,9 @@
 
 namespace vitrine {
 
-/// Prepares the process for tensor work: threads (0 = all cores) and a malloc that keeps large
-/// blocks instead of giving them back to the system after every operation. Returns the threads.
+/// Prepares the process for tensor work: threads (0 = all cores), BLAS kernels that fit the
+/// processor and a malloc that keeps large blocks instead of giving them back to the system after
+/// every operation. Returns the threads.
 int64_t set_up_runtime(int64_t threads);
 
 }  // namespace vitrine
