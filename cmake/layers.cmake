@@ -41,7 +41,7 @@ function(vitrine_torch_free)
     SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-file(WRITE ${PROJECT_BINARY_DIR}/torch_header.cpp "")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/torch_header.cpp CONTENT "")  # leaves an equal file alone
 add_library(vitrine_torch_header OBJECT ${PROJECT_BINARY_DIR}/torch_header.cpp)
 target_include_directories(vitrine_torch_header SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
 target_compile_options(vitrine_torch_header PRIVATE ${VITRINE_WARNINGS})
