@@ -7,6 +7,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/models/model.h"
+#include "vitrine/models/no_random_init.h"
 #include "vitrine/weights/importers.h"
 #include "vitrine/weights/weight_shapes.h"
 
@@ -115,7 +116,10 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
   const auto file = load_safetensors(path);
   LoadedCheckpoint loaded{.model = nullptr, .info = info_from(file.metadata, path)};
   check_weights(*model_without_memory(loaded.info.model, file, path.string()), file, path.string());
-  loaded.model = loaded.info.model.build();
+  {
+    const NoRandomInit loaded_below;
+    loaded.model = loaded.info.model.build();
+  }
   if (loaded.model->image_shape()) checkpoint_entry(file.metadata, kPreprocess, path);
   load_weights(*loaded.model, file, path.string(), {.give_back = true});
   loaded.model->eval();

@@ -12,6 +12,7 @@
 #include "vitrine/core/settings.h"
 #include "vitrine/formats/tfjs.h"
 #include "vitrine/models/model.h"
+#include "vitrine/models/no_random_init.h"
 #include "vitrine/weights/class_names.h"
 #include "vitrine/weights/hub_config.h"
 #include "vitrine/weights/hub_folder.h"
@@ -240,7 +241,10 @@ ImportedModel import_weights(const fs::path& path, const ImportOptions& options)
   const auto shapes = model_without_memory(choice, published.file, published.origin);
   info = info_of(published, choice, *shapes, options);
   const auto ours = mapped.converted(weight_shapes(*shapes));
-  model = choice.build();
+  {
+    const NoRandomInit loaded_below;
+    model = choice.build();
+  }
   if (!published.description.classifier) model->reset_head(model->image_shape()->classes);
   result.account =
       joined_accounts(mapped.account(), load_weights(*model, ours, published.origin, policy));
