@@ -1,4 +1,5 @@
 // Distillation as in DeiT: the loss by its formula, what the teacher sees, and whole runs.
+#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -7,6 +8,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/shake.h"
 #include "tests/support/small_checkpoint.h"
+#include "tests/support/small_source.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/train/objective.h"
@@ -175,6 +177,17 @@ TEST_F(DistillationLoss, TheTeacherSeesImagesOfItsOwnSizeAndNormalisation) {
   EXPECT_NE(larger.checksum(), same_size.checksum());
 }
 
+TEST_F(DistillationLoss, TheTeacherComputesInFloat32WhateverTheStudentDoes) {
+  const auto expected = teacher_->logits(batch_.inputs);
+  at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+  at::autocast::set_cpu_enabled(true);
+  const auto inside = teacher_->logits(batch_.inputs);
+  at::autocast::set_cpu_enabled(false);
+  at::autocast::clear_cache();
+  EXPECT_EQ(inside.scalar_type(), torch::kFloat);
+  EXPECT_TRUE(inside.equal(expected));
+}
+
 namespace {
 
 class DistilledRun : public testing::Test {
@@ -264,6 +277,21 @@ TEST_F(DistilledRun, LogitsComputedOnceGiveTheSameStudentAsThoseOfEveryBatch) {
   const auto cached = run("soft-cached", {kNothingRandom, "train.distillation.kind=soft"});
   EXPECT_NEAR(asked.test_loss(), cached.test_loss(), 1e-4);
   EXPECT_FALSE(test::same_tensors(last("cached"), last("soft-cached")));
+}
+
+TEST_F(DistilledRun, TheTeacherMayBeARunFolderOrPublishedWeights) {
+  run("teacher", {"train.teacher=", "model.distilled=false", "train.epochs=1"});
+  run("of-run", {"train.teacher=" + (folder_ / "teacher").string(), "train.epochs=1"});
+  EXPECT_TRUE(test::contains(
+      messages_, "teacher " + (folder_ / "teacher").string() + ": vit_c10_small, 4 classes\n"));
+  const test::SmallSource published(
+      "timm_vit", "vit_ti16",
+      {"image=32", "patch=8", "dim=64", "depth=1", "heads=1", "hidden=128", "classes=4"});
+  published.imported();  // writes the file
+  const auto file = (published.folder / "a.safetensors").string();
+  run("of-published", {"train.teacher=" + file, "train.epochs=1", "train.precision=bf16"});
+  EXPECT_TRUE(test::contains(messages_, "teacher " + file + ": vit_"));
+  EXPECT_TRUE(test::contains(messages_, "resized to 32 x 32; it sees them normalised as it was"));
 }
 
 TEST_F(DistilledRun, EndsWithTheSameBitsAfterAResume) {
