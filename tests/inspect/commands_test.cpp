@@ -7,6 +7,8 @@
 #include "tests/support/small_checkpoint.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
+#include "vitrine/inspect/published_networks.h"
+#include "vitrine/models/registry.h"
 
 namespace vitrine {
 namespace {
@@ -47,6 +49,33 @@ TEST(ModelsCommand, SaysWhenNothingMatches) {
   const auto result = run_command({"models", "zebra"});
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(contains(result.err, "no name contains 'zebra'"));
+}
+
+TEST(ModelsCommand, TableSetsOurCountsBesidePublishedFiguresAndMarksDeviations) {
+  const auto result = run_command({"models", "--table"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "ViT-L/16       vit_l16         384     304.72*     307"));
+  EXPECT_TRUE(contains(result.out, "DeiT-S         deit_s16        224      22.05       22"));
+  EXPECT_TRUE(
+      contains(result.out, "published figures\n(CvT, table 3; Swin, table 1), not measured"));
+  EXPECT_TRUE(contains(result.out, "\nTNT-B: the authors' 65.55M include"));
+  const auto some = run_command({"models", "--table", "cvt"});
+  EXPECT_TRUE(contains(some.out, "CvT-21 at 384"));
+  EXPECT_EQ(some.out.find("ResNet"), std::string::npos);
+  EXPECT_TRUE(contains(run_command({"models", "--table", "zebra"}).err, "is called 'zebra'"));
+  EXPECT_EQ(run_command({"models", "--table", "--all"}).code, 2);
+}
+
+TEST(ModelsCommand, TableIsJsonForPrograms) {
+  const auto lines = json_lines(run_command({"models", "--table", "--json"}).out);
+  ASSERT_EQ(lines.size(), published_networks().size());
+  EXPECT_EQ(lines[3]["network"], "ViT-B/16");
+  EXPECT_EQ(lines[3]["parameters"], 86'859'496);
+  EXPECT_EQ(lines[3]["published"]["imagenet_top1"], 77.9);
+  EXPECT_EQ(lines[3]["published"]["imagenet_real_top1"], 83.6);
+  EXPECT_TRUE(lines[3]["published"]["imagenet_v2_top1"].is_null());
+  EXPECT_TRUE(lines[3]["parameters_differ"]);
+  EXPECT_FALSE(lines[3]["multiply_adds_differ"]);
 }
 
 TEST(SummaryCommand, TakesANameWithSettings) {

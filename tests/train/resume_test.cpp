@@ -131,6 +131,13 @@ TEST_F(Resume, AKilledVitEndsWithTheSameBits) { kill_again_and_again(kVit); }
 
 TEST_F(Resume, AKilledCnnEndsWithTheSameBits) { kill_again_and_again(kCnn); }
 
+TEST_F(Resume, AKilledStudentEndsWithTheSameBits) {
+  const auto teacher = folder_ / "teacher.safetensors";
+  test::save_small_checkpoint(teacher, "resnet18", {"model.blocks=[1]", "model.stem=cifar"});
+  kill_again_and_again({"model.distilled=true", "train.teacher=" + teacher.string(),
+                        "train.distillation.kind=soft"});
+}
+
 TEST_F(Resume, ARunFromPreTrainedWeightsNeedsThemNoMoreAndEndsWithTheSameBits) {
   const auto init = folder_ / "init.safetensors";
   auto settings = test::kSmallVit;

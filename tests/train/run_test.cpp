@@ -68,7 +68,7 @@ class NoPrograms {
 /// Sends this process SIGINT when its examples are loaded for the first time, and counts the loads.
 class Interrupting : public BatchSource {
  public:
-  explicit Interrupting(std::unique_ptr<BatchSource> source) : source_(std::move(source)) {}
+  explicit Interrupting(std::shared_ptr<BatchSource> source) : source_(std::move(source)) {}
   int64_t size() const override { return source_->size(); }
   Batch load(const std::vector<int64_t>& indices, int64_t epoch) const override {
     if (loads++ == 0) std::raise(SIGINT);
@@ -77,7 +77,7 @@ class Interrupting : public BatchSource {
   mutable std::atomic<int64_t> loads = 0;
 
  private:
-  std::unique_ptr<BatchSource> source_;
+  std::shared_ptr<BatchSource> source_;
 };
 
 }  // namespace
@@ -223,7 +223,7 @@ TEST_F(Running, DataAndModelCanBeGivenAndTheTestSplitIsReadOnceAtTheEnd) {
   /// Counts how often its examples are loaded.
   class Counted : public BatchSource {
    public:
-    Counted(std::unique_ptr<BatchSource> source, std::vector<std::string>& log)
+    Counted(std::shared_ptr<BatchSource> source, std::vector<std::string>& log)
         : source_(std::move(source)), log_(log) {}
     int64_t size() const override { return source_->size(); }
     Batch load(const std::vector<int64_t>& indices, int64_t epoch) const override {
@@ -232,7 +232,7 @@ TEST_F(Running, DataAndModelCanBeGivenAndTheTestSplitIsReadOnceAtTheEnd) {
     }
 
    private:
-    std::unique_ptr<BatchSource> source_;
+    std::shared_ptr<BatchSource> source_;
     std::vector<std::string>& log_;
   };
   const auto r = recipe({"train.epochs=2", "data.workers=1"});

@@ -60,19 +60,6 @@ Recipe evaluation_recipe(const CheckpointInfo& info, const EvalOptions& o) {
   return recipe;
 }
 
-/// Whether the data's classes are the model's. Published weights may not name theirs: then data of
-/// as many classes will do, but ImageNet's must be folders with the numbers of WordNet, whose order
-/// is known.
-bool are_same_classes(const std::vector<std::string>& data, const std::vector<std::string>& model) {
-  if (data == model) return true;
-  if (data.size() != model.size() || model != assumed_class_names(std::ssize(model))) return false;
-  const auto is_wordnet = [](const std::string& name) {
-    return name.size() == 9 && name[0] == 'n' &&
-           name.find_first_not_of("0123456789", 1) == name.npos;
-  };
-  return model != imagenet_names() || std::all_of(data.begin(), data.end(), is_wordnet);
-}
-
 /// The data with at least one split, and the images of that split where there are such.
 struct EvalData {
   Splits splits;

@@ -93,8 +93,9 @@ Command train_command() {
             app.add_option("--resume", o->resume, "resume the run in this folder");
             app.add_option("--out", o->out, "parent of the run folders")->capture_default_str();
             app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
-            app.add_option("--cache", o->cache,
-                           "where feature maps are kept, with train.cache_backbone")
+            app.add_option(
+                   "--cache", o->cache,
+                   "where feature maps (train.cache_backbone) and a teacher's logits are kept")
                 ->capture_default_str();
             app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
             add_threads(app, o->threads);

@@ -20,7 +20,14 @@ struct Batch {
   // int64 words.
   torch::Tensor inputs;
   torch::Tensor targets;  // as the Task says
+  torch::Tensor
+      teacher{};  // (B, N), a teacher's logits where they are known before (train/teacher.h)
+
   int64_t size() const { return inputs.size(0); }
+  Batch to(const torch::Device& device) const {
+    return {inputs.to(device), targets.to(device),
+            teacher.defined() ? teacher.to(device) : teacher};
+  }
 };
 
 /// Examples that can be fetched in any order, from any thread. `load` is pure: the same
@@ -35,13 +42,13 @@ class BatchSource {
 /// The three splits of a data set, as a recipe has them.
 struct Splits {
   Task task = Task::Classes;
-  std::unique_ptr<BatchSource> train{}, validation{}, test{};
+  std::shared_ptr<BatchSource> train{}, validation{}, test{};
   std::vector<std::string> classes{};         // with Task::NextToken the words; empty for bytes
   std::vector<int64_t> class_counts{};        // with Task::Classes: training examples of each class
   int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
   std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
 
-  std::unique_ptr<BatchSource>& get(Split split) {
+  std::shared_ptr<BatchSource>& get(Split split) {
     return split == Split::Train ? train : split == Split::Validation ? validation : test;
   }
 };

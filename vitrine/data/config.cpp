@@ -44,6 +44,13 @@ void AugmentConfig::visit(Fields& f) {
   f("cutmix", cutmix, "cutmix: alpha of the Beta distribution; 0 = off");
 }
 
+bool AugmentConfig::off() const {
+  auto steps = *this;
+  const AugmentConfig none;
+  steps.randaugment_magnitude = none.randaugment_magnitude;  // that of no operation
+  return steps == none;
+}
+
 void AugmentConfig::validate() const {
   check_fraction("augment.random_resized_crop", random_resized_crop);
   check(crop_padding >= 0, "data: augment.crop_padding {} is negative", crop_padding);

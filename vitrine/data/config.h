@@ -26,6 +26,8 @@ struct AugmentConfig {
   double cutmix = 0;
 
   bool operator==(const AugmentConfig&) const = default;
+  /// Whether training images stay as they are, in every epoch.
+  bool off() const;
   void visit(Fields& f);
   void validate() const;
 };

@@ -1,5 +1,7 @@
 #include "vitrine/train/config.h"
 
+#include <cmath>
+
 #include "vitrine/core/checks.h"
 #include "vitrine/train/freeze.h"
 #include "vitrine/train/init_backbone.h"
@@ -42,10 +44,8 @@ Recipe read_on_top(const Settings& settings, Recipe recipe, const auto& weights)
 
 /// Whether only those random changes are made to training images that two maps per image hold.
 bool flips_at_most(AugmentConfig augment) {
-  const AugmentConfig none;
-  augment.flip = none.flip;
-  augment.randaugment_magnitude = none.randaugment_magnitude;
-  return augment == none;
+  augment.flip = AugmentConfig().flip;
+  return augment.off();
 }
 
 Settings recipe_settings(const std::string& path, const std::vector<std::string>& overrides) {
@@ -55,6 +55,31 @@ Settings recipe_settings(const std::string& path, const std::vector<std::string>
 }
 
 }  // namespace
+
+void DistillationConfig::visit(Fields& f) {
+  f("kind", kind,
+    Choices<DistillationKind>{{"hard", DistillationKind::Hard}, {"soft", DistillationKind::Soft}},
+    "what the student learns of the teacher's logits: hard = the likeliest class, soft = the "
+    "probabilities");
+  f("temperature", temperature, "soft: divides the logits of both before softmax");
+  f("alpha", alpha,
+    "fraction of the loss that comes from the teacher, the rest from the labels; 0 = as DeiT has "
+    "it: 0.5 for hard, 0.1 for soft");
+}
+
+void DistillationConfig::validate() const {
+  check(std::isfinite(temperature) && temperature > 0,
+        "train: distillation.temperature {} is not positive; DeiT takes 3", temperature);
+  check(
+      alpha >= 0 && alpha <= 1,
+      "train: distillation.alpha {} is not between 0 and 1; DeiT takes 0.5 for hard, 0.1 for soft",
+      alpha);
+}
+
+double DistillationConfig::teacher_fraction() const {
+  if (alpha > 0) return alpha;
+  return kind == DistillationKind::Hard ? 0.5 : 0.1;
+}
 
 void TrainConfig::visit(Fields& f) {
   f("epochs", epochs, "passes over the training data");
@@ -67,6 +92,10 @@ void TrainConfig::visit(Fields& f) {
         {"none", MapCache::None}, {"fp32", MapCache::Float32}, {"fp16", MapCache::Float16}},
     "compute the feature maps of a hybrid's frozen backbone once and keep them on disk, in this "
     "precision");
+  f.path("teacher", teacher,
+         "a classifier to learn from beside the labels (distillation): a run folder, a checkpoint "
+         "or published weights; empty = labels alone");
+  f.group("distillation", distillation, "how the student learns from the teacher");
   f.group("optimizer", optimizer, "the update rule");
   f.group("schedule", schedule, "the learning rate over time");
   f("label_smoothing", label_smoothing, "fraction of the target spread over all classes");
@@ -113,6 +142,14 @@ void TrainConfig::validate() const {
   check(budget_seconds >= 0, "train: budget_seconds {} is negative", budget_seconds);
   check(!recompute || precision == Precision::Float32,
         "train: recompute and precision bf16 do not go together; choose one");
+  distillation.validate();
+  check(!teacher.empty() || distillation == DistillationConfig(),
+        "train: distillation is set, but nothing to learn from; set train.teacher to a run folder, "
+        "a checkpoint or published weights");
+  check(teacher.empty() || cache_backbone == MapCache::None,
+        "train: teacher {} reads images, and cache_backbone gives feature maps in their place; set "
+        "train.cache_backbone=none",
+        teacher);
   optimizer.validate();
   schedule.validate();
 }

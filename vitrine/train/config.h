@@ -19,16 +19,34 @@ enum class ClassWeights { None, Balanced };
 /// How the feature maps of a frozen backbone are kept on disk, if they are.
 enum class MapCache { None, Float32, Float16 };
 
+/// What a student learns of a teacher's logits: the likeliest class, or all probabilities.
+enum class DistillationKind { Hard, Soft };
+
 /// The value of `train.freeze` with which all parameters learn; see train/freeze.h.
 inline constexpr auto kNoFreeze = "none";
 /// The value with which the backbone of a hybrid stays as it is.
 inline constexpr auto kFreezeModelBackbone = "model.backbone";
+
+/// Distillation as in DeiT: Touvron et al., "Training data-efficient image transformers" (2021).
+struct DistillationConfig {
+  DistillationKind kind = DistillationKind::Hard;
+  double temperature = 3;
+  double alpha = 0;
+
+  bool operator==(const DistillationConfig&) const = default;
+  void visit(Fields& f);
+  void validate() const;
+  /// `alpha`, or DeiT's.
+  double teacher_fraction() const;
+};
 
 /// How a run learns.
 struct TrainConfig {
   int64_t epochs = 10;
   std::string freeze = kNoFreeze;
   MapCache cache_backbone = MapCache::None;
+  std::string teacher;  // the weights of a classifier to learn from; empty: labels alone
+  DistillationConfig distillation;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   double label_smoothing = 0;

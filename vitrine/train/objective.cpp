@@ -40,6 +40,8 @@ std::unique_ptr<Objective> make_objective(const Splits& data, const ObjectiveSet
   const auto& entry = task_entry(data.task);
   check(settings.class_weights == ClassWeights::None || entry.has_classes,
         "train: these data have no classes to weight; set train.class_weights=none");
+  check(settings.teacher == nullptr || entry.has_classes,
+        "train: a teacher names classes, and these data have none; leave out train.teacher");
   return entry.objective(data, settings);
 }
 

@@ -15,6 +15,7 @@
 namespace vitrine {
 
 class Model;
+class Teacher;
 
 /// What an objective shows of a split beyond its metrics.
 class Report {
@@ -59,6 +60,10 @@ class Objective {
   /// Metrics that follow from the mean loss over a split.
   virtual Metrics derived_metrics(double /*mean_loss*/) const { return {}; }
 
+  /// A checksum of what decides the loss beside recipe, model and batch; a run is resumed only with
+  /// the same. Empty: there is nothing of that kind.
+  virtual std::string checksum() const { return ""; }
+
   /// An empty report; null where the metrics say all.
   virtual std::unique_ptr<Report> make_report() const { return nullptr; }
 };
@@ -85,8 +90,8 @@ class OutputObjective : public Objective {
 Metric loss_metric();
 Metric accuracy_metric();
 
-/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) probabilities, without those that are
-/// kIgnoreIndex; `class_weights` (N), or undefined, as in torch's CrossEntropyLoss.
+/// Cross-entropy of logits (B, N) with targets (B) int64 or (B, N) probabilities, without those
+/// that are kIgnoreIndex; `class_weights` (N), or undefined, as in torch's CrossEntropyLoss.
 torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
                             double smoothing, const torch::Tensor& class_weights = {});
 
@@ -94,11 +99,17 @@ torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& ta
 struct ObjectiveSettings {
   double label_smoothing = 0;
   ClassWeights class_weights = ClassWeights::None;
+  std::shared_ptr<const Teacher> teacher{};  // to learn from beside the labels; null: none
+  DistillationConfig distillation{};
 
   ObjectiveSettings(double smoothing, ClassWeights weights = ClassWeights::None)
       : label_smoothing(smoothing), class_weights(weights) {}
-  explicit ObjectiveSettings(const TrainConfig& config)
-      : ObjectiveSettings(config.label_smoothing, config.class_weights) {}
+  explicit ObjectiveSettings(const TrainConfig& config,
+                             std::shared_ptr<const Teacher> teacher_of_run = nullptr)
+      : label_smoothing(config.label_smoothing),
+        class_weights(config.class_weights),
+        teacher(std::move(teacher_of_run)),
+        distillation(config.distillation) {}
 };
 
 /// What training needs to know of a task. One file per task, in objectives/.
@@ -111,14 +122,14 @@ struct TaskEntry {
   void (*check_fit)(Model& model, const Splits& data);
   /// Targets for a batch of outputs, for benchmarks.
   torch::Tensor (*random_targets)(const torch::Tensor& output);
-  bool has_classes = false;  // each example has one class, so `class_weights` can be set
+  bool has_classes = false;  // each example has one class: to weight, to learn from a teacher
 };
 
 /// The entry of a task; a new one is a line in objectives/tasks.cpp.
 const TaskEntry& task_entry(Task task);
 
-/// The objective of the data's task; throws if its labels cannot be smoothed or its classes not be
-/// weighted.
+/// The objective of the data's task; throws if its labels cannot be smoothed, its classes not be
+/// weighted or not be learned from a teacher.
 std::unique_ptr<Objective> make_objective(const Splits& data, const ObjectiveSettings& settings);
 
 /// Random targets for a batch of `output`, for benchmarks.

@@ -46,10 +46,10 @@ torch::Tensor logits_of(const LinearClassifier& classifier, const torch::Tensor&
 }
 
 /// Mean and standard deviation of each feature, by which a classifier sees them.
-struct Standardization {
+struct FeatureStandardization {
   torch::Tensor mean, std;  // (C)
 
-  explicit Standardization(const torch::Tensor& features)
+  explicit FeatureStandardization(const torch::Tensor& features)
       : mean(features.mean(0)), std(features.std(0, /*unbiased=*/false).clamp_min(1e-6)) {}
 
   torch::Tensor operator()(const torch::Tensor& features) const { return (features - mean) / std; }
@@ -145,7 +145,7 @@ class Probe {
   }
 
   bool train() {
-    const Standardization standard(train_.features);
+    const FeatureStandardization standard(train_.features);
     const auto inputs = standard(train_.features), held_out = standard(validation_.features);
     const auto classes = std::ssize(data_.classes);
     LinearClassifier classifier{torch::zeros({classes, inputs.size(1)}), torch::zeros({classes})};

@@ -20,6 +20,7 @@
 #include "vitrine/train/init_weights.h"
 #include "vitrine/train/run_records.h"
 #include "vitrine/train/run_state.h"
+#include "vitrine/train/teacher.h"
 #include "vitrine/train/trainer.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -46,12 +47,13 @@ std::string epoch_text(const EpochSummary& epoch, const Objective& objective) {
 /// An experiment whose recipe, data and model fit, in its folder.
 class Run {
  public:
-  Run(const Recipe& recipe, const RunOptions& options, const RunFolder& folder, const Splits& data)
+  Run(const Recipe& recipe, const RunOptions& options, const RunFolder& folder, const Splits& data,
+      std::shared_ptr<const Teacher> teacher)
       : recipe_(recipe),
         options_(options),
         folder_(folder),
         data_(data),
-        objective_(make_objective(data, ObjectiveSettings(recipe.train))) {}
+        objective_(make_objective(data, ObjectiveSettings(recipe.train, std::move(teacher)))) {}
 
   RunOutcome run(std::shared_ptr<Model> model, bool resume, int64_t threads) {
     say((resume ? "resume " : "run folder ") + folder_.path().string());
@@ -195,22 +197,28 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
   Splits opened;
   if (options.data == nullptr) opened = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));
   const auto& data = options.data == nullptr ? opened : *options.data;
+  const auto teacher = open_teacher(recipe, data, options.device);
+  if (teacher) say(fmt::format("teacher {}: {}", recipe.train.teacher, teacher->description()));
   auto model = options.model;
   if (!model) model = stored ? build_for_training(recipe, data) : new_model(recipe, data, say);
-  std::optional<Splits> maps;
-  if (recipe.train.cache_backbone != MapCache::None) {
+  const bool caches_maps = recipe.train.cache_backbone != MapCache::None,
+             caches_logits = teacher && recipe.data.augment.off();
+  std::optional<Splits> computed;  // the data with what is computed once, before the first epoch
+  if (caches_maps || caches_logits) {
     catch_interrupts();
-    if (stored) load_run_weights(*stored, *model);
-    maps = backbone_map_splits(
-        recipe, data, *model,
-        {.cache = options.cache, .device = options.device, .on_message = options.on_message});
-    if (!maps)
+    if (caches_maps && stored) load_run_weights(*stored, *model);
+    computed = caches_maps ? backbone_map_splits(recipe, data, *model,
+                                                 {.cache = options.cache,
+                                                  .device = options.device,
+                                                  .on_message = options.on_message})
+                           : with_teacher_logits(recipe, data, *teacher, options.cache, say);
+    if (!computed)
       return {.stop_reason = StopReason::Interrupted, .folder = stored ? stored->path() : ""};
   }
   const auto folder = stored ? *stored : make_run_folder(recipe, options);
   std::optional<BackboneBypass> bypass;
-  if (maps) bypass.emplace();
-  return Run(recipe, options, folder, maps ? *maps : data)
+  if (caches_maps) bypass.emplace();
+  return Run(recipe, options, folder, computed ? *computed : data, teacher)
       .run(std::move(model), stored.has_value(), threads);
 }
 

@@ -22,7 +22,7 @@ struct RunOptions {
   std::optional<int64_t> threads = 0;
   fs::path out = "runs";              // the run folder is OUT/NAME-DATE-TIME,
   fs::path folder{};                  // or exactly this if it is given
-  fs::path cache = "cache/features";  // where feature maps are kept (`train.cache_backbone`)
+  fs::path cache = "cache/features";  // of feature maps and of a teacher's logits
   bool show_progress = true;
   bool write_reports = true;  // model summary, event file, curves and the objective's report
 

@@ -28,6 +28,7 @@ std::string to_text(const RunPosition& p) {
                                 {"evaluations_without_gain", p.evaluations_without_gain},
                                 {"finished", p.finished},
                                 {"threads", p.threads},
+                                {"objective", p.objective},
                                 {"metrics_bytes", p.metrics_bytes},
                                 {"seconds", p.seconds},
                                 {"sums", p.running.sums()},
@@ -48,6 +49,7 @@ RunPosition position_of(const std::map<std::string, std::string>& metadata, cons
             .evaluations_without_gain = j.at("evaluations_without_gain"),
             .finished = j.at("finished"),
             .threads = j.at("threads"),
+            .objective = j.value("objective", ""),
             .metrics_bytes = j.at("metrics_bytes"),
             .seconds = j.at("seconds"),
             .running = MetricAccumulator::restored(j.at("sums"), j.at("names"))};

@@ -18,6 +18,7 @@ struct RunPosition {
   int64_t evaluations_without_gain = 0;  // since the selection metric last became better
   bool finished = false;
   int64_t threads = 0;
+  std::string objective{};  // its checksum
   int64_t metrics_bytes = 0;
   double seconds = 0;           // spent training so far
   MetricAccumulator running{};  // of the epoch under way

@@ -85,11 +85,16 @@ class Training {
       check(position_.finished || position_.epoch < config_.epochs,
             "resume: {} has trained {} epochs, its recipe now says train.epochs {}; set it to more",
             request.folder.path().string(), position_.epoch, config_.epochs);
+      check(position_.objective == objective_.checksum(),
+            "resume: {} began with other weights of its teacher than {} holds now; put those back, "
+            "or start the run again",
+            request.folder.path().string(), config_.teacher);
       metrics_.emplace(request.folder.metrics(), position_.metrics_bytes);
     } else {
       metrics_.emplace(request.folder.metrics(), /*keep_bytes=*/0);
     }
     position_.threads = request.threads;
+    position_.objective = objective_.checksum();
     if (request.on_start) request.on_start();
   }
 
@@ -177,7 +182,7 @@ class Training {
 
   /// `weight`: the batch's fraction of the optimizer step.
   void learn_from(const Batch& batch, double weight) {
-    const Batch there{batch.inputs.to(device_), batch.targets.to(device_)};
+    const auto there = batch.to(device_);
     LossAndOutput answer;
     {
       const Autocast autocast(config_.precision == Precision::BFloat16);

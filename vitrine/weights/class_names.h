@@ -14,4 +14,9 @@ const std::vector<std::string>& imagenet_names();
 /// else "class 0", "class 1", ...
 std::vector<std::string> assumed_class_names(int64_t classes);
 
+/// Whether the data's classes are the model's. Published weights may not name theirs: then data of
+/// as many classes will do, but ImageNet's must be folders with the numbers of WordNet, whose order
+/// is known.
+bool are_same_classes(const std::vector<std::string>& data, const std::vector<std::string>& model);
+
 }  // namespace vitrine

@@ -1,4 +1,5 @@
-// One class per example: logits (B, N), targets (B) int64 or (B, N) probabilities.
+#include "vitrine/train/objectives/classification.h"
+
 #include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
@@ -6,7 +7,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/confusion_matrix.h"
-#include "vitrine/train/objective.h"
+#include "vitrine/train/objectives/distillation.h"
 
 namespace vitrine {
 namespace {
@@ -53,58 +54,11 @@ torch::Tensor balanced_weights(const std::vector<int64_t>& counts) {
   return torch::where(n.gt(0), n.sum() / (present * n), 0.0).to(torch::kFloat);  // (N)
 }
 
-class Classification : public Objective {
- public:
-  Classification(const Splits& data, const ObjectiveSettings& settings)
-      : classes_(data.classes), label_smoothing_(settings.label_smoothing) {
-    if (settings.class_weights == ClassWeights::Balanced)
-      class_weights_ = balanced_weights(data.class_counts);
-  }
-
-  LossAndOutput loss(Model& model, const Batch& batch) const override {
-    return cross_entropy_of(model, batch, label_smoothing_, class_weights_);
-  }
-  LossAndOutput eval_loss(Model& model, const Batch& batch) const override {
-    return cross_entropy_of(model, batch, /*smoothing=*/0, /*weights=*/{});
-  }
-
-  std::vector<Metric> metrics() const override {
-    if (!counts_top()) return {loss_metric(), accuracy_metric()};
-    return {loss_metric(), accuracy_metric(), top_accuracy_metric()};
-  }
-  Metric selection_metric() const override { return accuracy_metric(); }
-  Metrics batch_metrics(const torch::Tensor& output, const torch::Tensor& targets) const override {
-    const auto truth = targets.dim() == 2 ? targets.argmax(1) : targets;
-    Metrics sums = {{accuracy_metric().name, output.argmax(1).eq(truth).sum().item<double>()}};
-    if (counts_top()) {
-      const auto top = std::get<1>(output.topk(kTopClasses, 1));  // (B, 5)
-      sums.emplace_back(top_accuracy_metric().name,
-                        top.eq(truth.unsqueeze(1)).sum().item<double>());
-    }
-    return sums;
-  }
-  std::unique_ptr<Report> make_report() const override {
-    return std::make_unique<ClassificationReport>(classes_);
-  }
-
- private:
-  bool counts_top() const { return classes_.size() > kMaxClassesWithoutTop; }
-
-  static LossAndOutput cross_entropy_of(Model& model, const Batch& batch, double smoothing,
-                                        const torch::Tensor& weights) {
-    auto output = model.forward(batch.inputs);
-    check(output.dim() == 2 && output.size(0) == batch.targets.size(0),
-          "classification: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
-          fmt::join(batch.targets.sizes(), "x"));
-    auto loss = cross_entropy(output, batch.targets, smoothing,
-                              weights.defined() ? weights.to(output.device()) : weights);
-    return {std::move(loss), std::move(output)};
-  }
-
-  std::vector<std::string> classes_;
-  double label_smoothing_;
-  torch::Tensor class_weights_;  // (N), or undefined
-};
+void check_output(const torch::Tensor& output, const torch::Tensor& targets) {
+  check(output.dim() == 2 && output.size(0) == targets.size(0),
+        "classification: output {} does not fit targets {}", fmt::join(output.sizes(), "x"),
+        fmt::join(targets.sizes(), "x"));
+}
 
 /// The data's images and classes must be those of the model.
 void check_images(Model& model, const Splits& data) {
@@ -125,11 +79,61 @@ void check_images(Model& model, const Splits& data) {
 
 }  // namespace
 
+Classification::Classification(const Splits& data, const ObjectiveSettings& settings)
+    : classes_(data.classes), label_smoothing_(settings.label_smoothing) {
+  if (settings.class_weights == ClassWeights::Balanced)
+    class_weights_ = balanced_weights(data.class_counts);
+}
+
+LossAndOutput Classification::loss(Model& model, const Batch& batch) const {
+  auto output = model.forward(batch.inputs);
+  auto loss = label_loss(output, batch.targets);
+  return {std::move(loss), std::move(output)};
+}
+
+LossAndOutput Classification::eval_loss(Model& model, const Batch& batch) const {
+  auto output = model.forward(batch.inputs);
+  check_output(output, batch.targets);
+  auto loss = cross_entropy(output, batch.targets, /*smoothing=*/0);
+  return {std::move(loss), std::move(output)};
+}
+
+torch::Tensor Classification::label_loss(const torch::Tensor& logits,
+                                         const torch::Tensor& targets) const {
+  check_output(logits, targets);
+  return cross_entropy(
+      logits, targets, label_smoothing_,
+      class_weights_.defined() ? class_weights_.to(logits.device()) : class_weights_);
+}
+
+std::vector<Metric> Classification::metrics() const {
+  if (!counts_top()) return {loss_metric(), accuracy_metric()};
+  return {loss_metric(), accuracy_metric(), top_accuracy_metric()};
+}
+
+Metrics Classification::batch_metrics(const torch::Tensor& output,
+                                      const torch::Tensor& targets) const {
+  const auto truth = targets.dim() == 2 ? targets.argmax(1) : targets;
+  Metrics sums = {{accuracy_metric().name, output.argmax(1).eq(truth).sum().item<double>()}};
+  if (counts_top()) {
+    const auto top = std::get<1>(output.topk(kTopClasses, 1));  // (B, 5)
+    sums.emplace_back(top_accuracy_metric().name, top.eq(truth.unsqueeze(1)).sum().item<double>());
+  }
+  return sums;
+}
+
+std::unique_ptr<Report> Classification::make_report() const {
+  return std::make_unique<ClassificationReport>(classes_);
+}
+
+bool Classification::counts_top() const { return classes_.size() > kMaxClassesWithoutTop; }
+
 TaskEntry classification_task() {
   return {.task = Task::Classes,
           .models = "a model that takes images",
           .objective = [](const Splits& data,
                           const ObjectiveSettings& settings) -> std::unique_ptr<Objective> {
+            if (settings.teacher) return std::make_unique<Distillation>(data, settings);
             return std::make_unique<Classification>(data, settings);
           },
           .check_fit = check_images,
