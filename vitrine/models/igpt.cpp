@@ -150,9 +150,9 @@ torch::Tensor Igpt::quantized(const torch::Tensor& images) const {
   check(images.dim() == 4 && images.size(1) == 3 && images.size(2) == S && images.size(3) == S,
         "igpt: input {} is not (B, 3, {}, {})", fmt::join(images.sizes(), "x"), S, S);
   const auto pixels = images.flatten(2).transpose(1, 2);  // (B, T, 3)
-  // |x - c|^2 without |x|^2, which all colours share.
-  const auto distance = colors.square().sum(1) - 2 * pixels.matmul(colors.t());  // (B, T, colors)
-  return distance.argmin(-1);
+  // The least |x - c|^2 = |x|^2 + |c|^2 - 2 x c, where all colours share |x|^2.
+  const auto closeness = 2 * pixels.matmul(colors.t()) - colors.square().sum(1);  // (B, T, colors)
+  return closeness.argmax(-1);
 }
 
 torch::Tensor Igpt::embed(const torch::Tensor& tokens) {
