@@ -44,7 +44,6 @@ double per_product_and_sum(const Inputs& in) {
   return static_cast<double>(in[1].toTensor().size(-1));
 }
 double per_layer_norm(const Inputs& in) { return has_tensor(in, 2) ? 5 : 4; }
-double per_rms_norm(const Inputs&) { return 3; }
 double per_batch_norm(const Inputs& in) { return has_tensor(in, 1) ? 2 : 1; }
 /// Per gate, a number of the state weighs the input and the state before.
 double per_recurrence(const Inputs& in) {
@@ -91,7 +90,7 @@ const LayerKind* layer_kind(const std::string& op) {
       {"vitrine::std_conv2d", {"StdConv2d", per_convolution}},
       {"aten::layer_norm", {"LayerNorm", per_layer_norm}},
       {"vitrine::layer_norm", {"LayerNorm", per_layer_norm, 0, like_input}},
-      {"vitrine::rms_norm", {"RMSNorm", per_rms_norm, 0, like_input}},
+      {"vitrine::rms_norm", {"RMSNorm", none, 0, like_input}},
       {"aten::group_norm", {"GroupNorm", per_layer_norm}},
       {"aten::batch_norm", {"BatchNorm2d", per_batch_norm}},
       {"aten::embedding", {"Embedding", none, /*input=*/1}},
