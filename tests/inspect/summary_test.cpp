@@ -217,6 +217,17 @@ TEST(Summary, CountsTntAsPublished) {
   EXPECT_EQ(words.multiply_adds, 2 * 16 * 196 * 16 * 24);
 }
 
+TEST(Summary, CountsIgptAsPublished) {
+  const auto small = summarize(choice("igpt_s"));
+  EXPECT_EQ(small.parameters, 76'571'648);
+  EXPECT_EQ(summarize(choice("igpt_m")).parameters, 455'157'760);
+  EXPECT_EQ(summarize(choice("igpt_l")).parameters, 1'362'250'752);
+  EXPECT_EQ(layer(small, "blocks.0.norm1").kind, "RMSNorm");
+  EXPECT_EQ(layer(small, "blocks.0.norm1").parameters, 512);
+  EXPECT_EQ(layer(small, "head").parameters, 512 * 512);
+  EXPECT_EQ(parameters_under(small, "blocks.23."), 12 * 512 * 512 + 2 * 512);
+}
+
 TEST(Summary, SplitsThe302MNetworkIntoItsParts) {
   const auto s = summarize(choice("vit_c10_302m"));
   EXPECT_EQ(s.parameters, 302'520'350);

@@ -79,6 +79,7 @@ TEST_F(OnnxModels, OfEverySettingAnswerAsOurs) {
       {"sparse_c10_tiny", "assignment: per_layer\npattern: {kind: strided, stride: 4}"},
       {"sparse_c10_tiny", "order: planar\nhead_strides: [3, 5]"},
       {"sparse_c10_tiny", "channels: 1\npattern: {kind: local, stride: 3}"},
+      {"igpt_c10", "classes: 5"},
       {"addition_transformer", "positions: relative"},
   });
 }

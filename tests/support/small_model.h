@@ -32,7 +32,10 @@ inline ModelChoice small(const std::string& name) {
     per_stage("patches", {2, 2, 2, 2});
     per_stage("strides", {2, 2, 2, 2});
   }
-  if (has("image")) overrides += "image: 32\nclasses: 5\n";
+  if (has("colors"))
+    overrides += "image: 4\ncolors: 11\nlayers: 2\n";
+  else if (has("image"))
+    overrides += "image: 32\nclasses: 5\n";
   if (has("patch")) overrides += hybrid ? "patch: 1\n" : "patch: 8\n";
   if (hybrid && says("kind: bit"))
     overrides +=

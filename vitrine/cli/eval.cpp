@@ -5,7 +5,9 @@
 #include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/data/palette_batches.h"
 #include "vitrine/infer/device.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/config.h"
@@ -76,6 +78,13 @@ EvalData open_images(const Recipe& recipe, const CheckpointInfo& info, Split spl
   return data;
 }
 
+/// The colours that the model was trained with, in place of those of the data.
+void keep_palette(Recipe& recipe, Model& model) {
+  auto* decoder = model.decoder();
+  if (decoder == nullptr || !decoder->palette().defined()) return;
+  recipe.data.palette.known = palette_of(decoder->palette()).colors();
+}
+
 /// The data with at least the split `split`.
 EvalData open_splits(const Recipe& recipe, const CheckpointInfo& info, Task task, Split split) {
   auto data = task == Task::Classes
@@ -124,7 +133,8 @@ int run_eval(const EvalOptions& o, Streams streams) {
   const auto split = split_of_name(o.split);
   const auto device = open_device(o.device);
   const auto [model, info] = load_checkpoint(o.model);
-  const auto recipe = evaluation_recipe(info, o);
+  auto recipe = evaluation_recipe(info, o);
+  keep_palette(recipe, *model);
   auto data = open_splits(recipe, info, model->task(), split);
   const auto& batches = *data.splits.get(split);
   const auto objective = make_objective(data.splits, ObjectiveSettings(/*smoothing=*/0));

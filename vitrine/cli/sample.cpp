@@ -91,7 +91,7 @@ Command sample_command() {
             ->capture_default_str()
             ->check(positive());
         app.add_option("--top-k", o->generate.top_k,
-                       "sample from the k most probable bytes or words; 0 = from all")
+                       "sample from the k most probable bytes, colours or words; 0 = from all")
             ->capture_default_str()
             ->check(at_least(0));
         app.add_option("--seed", o->generate.seed, "the same seed gives the same samples")

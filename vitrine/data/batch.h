@@ -11,13 +11,14 @@
 #include "vitrine/core/image.h"
 #include "vitrine/core/task.h"
 #include "vitrine/data/dataset.h"
+#include "vitrine/data/palette.h"
 
 namespace vitrine {
 
 /// What a model is fed and what it should answer.
 struct Batch {
-  // Images: (B, C, H, W) float; sums: (B, 4) int64 digits; waves: (B, T) float; sentences: (B, T)
-  // int64 words.
+  // Images: (B, C, H, W) float, or in the colours of a palette (B, H * W) int64; sums: (B, 4) int64
+  // digits; waves: (B, T) float; sentences: (B, T) int64 words.
   torch::Tensor inputs;
   torch::Tensor targets;  // as the Task says
   torch::Tensor
@@ -43,10 +44,11 @@ class BatchSource {
 struct Splits {
   Task task = Task::Classes;
   std::shared_ptr<BatchSource> train{}, validation{}, test{};
-  std::vector<std::string> classes{};         // with Task::NextToken the words; empty for bytes
-  std::vector<int64_t> class_counts{};        // with Task::Classes: training examples of each class
-  int64_t vocabulary = 0;                     // with Task::NextToken: how many tokens there are
+  std::vector<std::string> classes{};   // with Task::NextToken the words; empty for bytes, colours
+  std::vector<int64_t> class_counts{};  // with Task::Classes: training examples of each class
+  int64_t vocabulary = 0;               // with Task::NextToken: how many tokens there are
   std::optional<ImageLayout> image_layout{};  // of tokens that are the bytes of images
+  std::optional<Palette> palette{};           // of tokens that are colours
 
   std::shared_ptr<BatchSource>& get(Split split) {
     return split == Split::Train ? train : split == Split::Validation ? validation : test;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "vitrine/core/error.h"
+#include "vitrine/data/palette.h"
 
 namespace vitrine {
 namespace {
@@ -23,6 +24,20 @@ void check_statistics(const std::vector<double>& mean, const std::vector<double>
   check(mean.size() == std.size(),
         "preprocess: mean has {} values and std {}; give both or neither", mean.size(), std.size());
   for (const double s : std) check(s > 0, "preprocess: std {} is not positive", s);
+}
+
+/// Whether the images can become colours of a palette, which knows them from -1 to 1.
+void check_palette(const DataConfig& config) {
+  const auto traits = config.dataset->images();
+  check(traits && traits->channels == 3,
+        "data: '{}' does not consist of colour images; leave out data.palette",
+        config.dataset.name());
+  check(config.augment.mixup == 0 && config.augment.cutmix == 0,
+        "data: mixup and cutmix blend classes, and a palette's tokens have none; leave them out");
+  const std::vector<double> half(3, 0.5);
+  const auto& how = config.preprocess;
+  check(how.mean.empty() || (how.mean == half && how.std == half),
+        "data: a palette takes pixels from -1 to 1; leave out data.preprocess.mean and std");
 }
 
 }  // namespace
@@ -84,6 +99,21 @@ void PreprocessConfig::validate() const {
   check_statistics(mean, std);
 }
 
+void PaletteConfig::visit(Fields& f) {
+  f("colors", colors,
+    "images become sequences of this many colours, found by k-means among the training pixels; 0 = "
+    "images stay as they are");
+  f.path("file", file, "a .npy file of the colours, (colors, 3) from -1 to 1; empty = by k-means");
+}
+
+void PaletteConfig::validate() const {
+  check(colors == 0 || (colors >= 2 && colors <= Palette::kMost),
+        "data: palette.colors {} is neither 0 nor from 2 to {}", colors, Palette::kMost);
+  check(file.empty() || colors > 0,
+        "data: palette.file is given, but palette.colors is 0; set it to the file's number of "
+        "colours, 512 for instance");
+}
+
 void DataConfig::visit(Fields& f) {
   f.choice("dataset", dataset, "the data set and its own settings");
   f.path("root", root, "where fetched data sets lie; empty = $VITRINE_DATA, else `data`");
@@ -94,6 +124,7 @@ void DataConfig::visit(Fields& f) {
   f("workers", workers, "threads that prepare batches ahead");
   f.group("preprocess", preprocess, "how images become a model's input");
   f.group("augment", augment, "random changes to training images");
+  f.group("palette", palette, "images as sequences of colours, for models that predict them");
 }
 
 void DataConfig::validate() const {
@@ -109,6 +140,7 @@ void DataConfig::validate() const {
   check(workers >= 1, "data: workers {} is not positive", workers);
   preprocess.validate();
   augment.validate();
+  palette.validate();
   const auto traits = dataset->images();
   check(traits.has_value() || (preprocess == PreprocessConfig{} && augment == AugmentConfig{}),
         "data: '{}' does not consist of images; leave out data.preprocess and data.augment",
@@ -120,6 +152,7 @@ void DataConfig::validate() const {
         "data: preprocess.mean and std have {} each, but {} has {}",
         counted(std::ssize(preprocess.mean), "value"), dataset.name(),
         counted(traits ? traits->channels : 0, "channel"));
+  if (palette.colors > 0) check_palette(*this);
 }
 
 fs::path data_root(const DataConfig& config) {
@@ -153,8 +186,10 @@ void Preprocess::validate() const {
 DataConfig resolved_data_config(DataConfig config) {
   if (const auto traits = config.dataset->images()) {
     auto& how = config.preprocess;
-    if (how.mean.empty()) how.mean = traits->mean;
-    if (how.std.empty()) how.std = traits->std;
+    const bool painted = config.palette.colors > 0;
+    const std::vector<double> half(static_cast<size_t>(traits->channels), 0.5);
+    if (how.mean.empty()) how.mean = painted ? half : traits->mean;
+    if (how.std.empty()) how.std = painted ? half : traits->std;
   }
   config.validate();
   return config;

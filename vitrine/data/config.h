@@ -45,6 +45,16 @@ struct PreprocessConfig {
   void validate() const;
 };
 
+/// Images as sequences of colours out of a palette, each to be predicted from those before it.
+struct PaletteConfig {
+  int64_t colors = 0;
+  std::string file;
+  std::vector<float> known{};  // that of a trained model, in place of another; never in a recipe
+
+  void visit(Fields& f);
+  void validate() const;
+};
+
 /// Which data a run uses and how they are prepared.
 struct DataConfig {
   DatasetChoice dataset{"cifar10"};
@@ -56,6 +66,7 @@ struct DataConfig {
   int64_t workers = 1;
   PreprocessConfig preprocess;
   AugmentConfig augment;
+  PaletteConfig palette;
 
   void visit(Fields& f);
   void validate() const;

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/data/mix.h"
+#include "vitrine/data/palette_batches.h"
 
 namespace vitrine {
 namespace {
@@ -71,7 +72,9 @@ Splits DatasetBlueprint::splits(const DataConfig& config, uint64_t seed) const {
 
 Splits open_data(const DataConfig& config, uint64_t seed) {
   config.validate();
-  return config.dataset->splits(config, seed);
+  auto splits = config.dataset->splits(config, seed);
+  return config.palette.colors > 0 ? palette_splits(std::move(splits), config.palette)
+                                   : std::move(splits);
 }
 
 torch::Tensor preprocess(const Image& image, const Preprocess& how) {

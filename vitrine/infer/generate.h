@@ -28,7 +28,7 @@ struct Generated {
   std::vector<Image> images{};
   std::vector<std::string> texts{};
   int64_t tokens = 0;  // sampled
-  std::string unit{};  // what a token is: "bytes" or "words"
+  std::string unit{};  // what a token is: "bytes", "pixels" or "words"
   double seconds = 0;
 };
 

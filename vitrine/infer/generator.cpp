@@ -9,9 +9,10 @@
 #include "vitrine/core/nearest.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/core/task.h"
-#include "vitrine/weights/checkpoint.h"
+#include "vitrine/data/palette_batches.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
+#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
@@ -30,10 +31,12 @@ Generator::Generator(std::shared_ptr<Model> model, const std::string& name,
     : model_(std::move(model)), decoder_(model_->decoder()) {
   check(decoder_ != nullptr,
         "sample: {} does not predict the next token of a sequence, so it cannot generate; choose "
-        "word_transformer or a model whose name begins with sparse_",
+        "word_transformer or a model whose name begins with sparse_ or igpt_",
         name);
   const auto vocabulary = decoder_->vocabulary();
-  if (words.empty()) {
+  if (decoder_->palette().defined()) {
+    palette_ = palette_of(decoder_->palette());
+  } else if (words.empty()) {
     check(vocabulary == kByteValues,
           "sample: {} knows {} tokens, and the checkpoint does not say what they are", name,
           vocabulary);
@@ -92,6 +95,20 @@ int64_t Generator::count_tokens(const torch::Tensor& tokens) const {
   return words_ ? (tokens != Vocabulary::kEnd).sum().item<int64_t>() : tokens.numel();
 }
 
+std::vector<int64_t> Generator::tokens_of(const Image& image, int64_t rows) const {
+  auto layout = decoder_->image_layout();
+  check(layout.has_value(), "sample: the model has learned text, not images");
+  if (palette_) layout->channels = 3;
+  check(*layout == ImageLayout{image.height, image.width, image.channels},
+        "sample: the image is {} x {} with {}, the model makes {} x {} with {}", image.width,
+        image.height, counted(image.channels, "channel"), layout->columns, layout->rows,
+        layout->channels);
+  auto tokens = palette_ ? palette_->tokens(image)
+                         : std::vector<int64_t>(image.pixels.begin(), image.pixels.end());
+  tokens.resize(tokens.size() / static_cast<size_t>(layout->rows) * static_cast<size_t>(rows));
+  return tokens;
+}
+
 std::vector<int64_t> Generator::tokens_of(const std::string& text) const {
   std::vector<int64_t> tokens;
   if (!words_) {
@@ -129,8 +146,12 @@ std::vector<Image> Generator::images_of(const torch::Tensor& tokens) const {
   check(layout.has_value(), "sample: the model has learned text, not images");
   std::vector<Image> images;
   for (const auto& row : tokens.contiguous().unbind()) {
-    images.emplace_back(layout->columns, layout->rows, layout->channels);
-    std::copy_n(row.data_ptr<int64_t>(), layout->length(), images.back().pixels.begin());
+    images.emplace_back(layout->columns, layout->rows, palette_ ? 3 : layout->channels);
+    const auto* token = row.data_ptr<int64_t>();
+    auto out = images.back().pixels.begin();
+    if (!palette_) std::copy_n(token, layout->length(), out);
+    for (int64_t i = 0; palette_ && i < layout->length(); ++i)
+      out = std::ranges::copy(palette_->pixel(token[i]), out).out;
   }
   return images;
 }

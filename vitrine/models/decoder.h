@@ -35,6 +35,9 @@ class Decoder {
   virtual bool predicts_first() const = 0;
   /// How a sequence is an image; nothing if it is text.
   virtual std::optional<ImageLayout> image_layout() const { return std::nullopt; }
+  /// The colours that tokens stand for, red, green and blue from -1 to 1: (vocabulary, 3), a buffer
+  /// of the model, which training fills; undefined if tokens are something else.
+  virtual torch::Tensor palette() const { return {}; }
   /// Where in the data's sequence each token stands that the model reads, (context) int64;
   /// undefined: the model reads them in the order of the data.
   virtual torch::Tensor reading_order() const { return {}; }

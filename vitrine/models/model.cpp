@@ -24,7 +24,7 @@ std::vector<ParameterInfo> Model::parameter_info() const {
 
 void Model::replace_head(const std::string& name, Linear& head, int64_t classes) {
   check(classes > 0, "reset_head: classes {} must be positive", classes);
-  Linear fresh(LinearConfig{.in = head->config.in, .out = classes, .bias = head->config.bias});
+  Linear fresh(LinearConfig{.in = head->config.in, .out = classes});
   {
     const torch::NoGradGuard no_grad;
     for (auto& parameter : fresh->parameters()) parameter.zero_();

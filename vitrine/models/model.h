@@ -70,7 +70,8 @@ class Model : public torch::nn::Module {
   bool recompute_blocks = false;
 
  protected:
-  /// Puts a zero layer for `classes` in the place of `head`, which is registered as `name`.
+  /// Puts a zero layer for `classes`, with a bias, in the place of `head`, which is registered as
+  /// `name`.
   void replace_head(const std::string& name, Linear& head, int64_t classes);
 };
 

@@ -4,6 +4,7 @@
 #include "vitrine/models/cct.h"
 #include "vitrine/models/cvt.h"
 #include "vitrine/models/hybrid.h"
+#include "vitrine/models/igpt.h"
 #include "vitrine/models/pvt.h"
 #include "vitrine/models/pvt_v2.h"
 #include "vitrine/models/resnet.h"
@@ -181,6 +182,11 @@ const Registry<ModelEntry>& models() {
     r.add("sparse_c10_tiny",
           entry<SparseTransformer>("Sparse Transformer over image or text bytes: 4 blocks of 64",
                                    sparse_c10_tiny()));
+    r.add("igpt_s", entry<Igpt>("iGPT-S over colours of a palette: 24 blocks of 512", igpt_s()));
+    r.add("igpt_m", entry<Igpt>("iGPT-M over colours of a palette: 36 blocks of 1024", igpt_m()));
+    r.add("igpt_l", entry<Igpt>("iGPT-L over colours of a palette: 48 blocks of 1536", igpt_l()));
+    r.add("igpt_c10",
+          entry<Igpt>("iGPT for CIFAR-10 at 16 x 16 pixels: 4 blocks of 128", igpt_c10()));
 
     r.add("vit_tiny_patch16_224", alias("vit_ti16", r.get("vit_ti16")));
     r.add("vit_small_patch16_224", alias("vit_s16", r.get("vit_s16")));

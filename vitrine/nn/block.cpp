@@ -30,9 +30,11 @@ void BlockListImpl::push_back(std::shared_ptr<BlockImpl> block) {
   blocks_.push_back(register_module(std::to_string(blocks_.size()), std::move(block)));
 }
 
-torch::Tensor BlockListImpl::forward(torch::Tensor x, bool recompute) {
-  for (const auto& block : blocks_) {
+torch::Tensor BlockListImpl::forward_first(size_t count, torch::Tensor x, bool recompute) {
+  TORCH_INTERNAL_ASSERT(count <= size(), "there are only ", size(), " blocks");
+  for (size_t i = 0; i < count; ++i) {
     if (!BlockLimit::next_block_runs()) continue;
+    const auto& block = blocks_[i];
     const auto forward = [block](const torch::Tensor& in) { return block->forward(in); };
     x = recompute ? recomputed(forward, x) : forward(x);
   }

@@ -70,7 +70,11 @@ class BlockListImpl : public torch::nn::Module {
   void push_back(std::shared_ptr<BlockImpl> block);
   /// Runs them in order. With `recompute` each block's inside is computed again in the backward
   /// pass instead of being kept.
-  torch::Tensor forward(torch::Tensor x, bool recompute = false);
+  torch::Tensor forward(torch::Tensor x, bool recompute = false) {
+    return forward_first(size(), std::move(x), recompute);
+  }
+  /// The same of the first `count` blocks.
+  torch::Tensor forward_first(size_t count, torch::Tensor x, bool recompute = false);
 
   const Blocks& in_order() const { return blocks_; }
   size_t size() const { return blocks_.size(); }

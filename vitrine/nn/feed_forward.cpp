@@ -33,8 +33,11 @@ void FeedForwardConfig::validate() const {
 
 FeedForwardImpl::FeedForwardImpl(const FeedForwardConfig& c) : config(c) {
   config.validate();
-  fc1 = register_module("fc1", Linear(config.dim, config.hidden));
-  fc2 = register_module("fc2", Linear(config.hidden, config.dim));
+  const auto layer = [&](int64_t in, int64_t out) {
+    return Linear(LinearConfig{.in = in, .out = out, .bias = config.bias});
+  };
+  fc1 = register_module("fc1", layer(config.dim, config.hidden));
+  fc2 = register_module("fc2", layer(config.hidden, config.dim));
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {

@@ -18,6 +18,7 @@ struct FeedForwardConfig {
   int64_t hidden = 256;
   Activation activation = Activation::Gelu;
   double dropout = 0;  // after each of the two layers
+  bool bias = true;
 
   void validate() const;
 };

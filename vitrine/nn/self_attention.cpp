@@ -29,7 +29,8 @@ SelfAttentionImpl::SelfAttentionImpl(const AttentionConfig& c, int64_t parts) : 
                                             .out = parts * config.dim,
                                             .bias = config.qkv_bias,
                                             .stacked = std::vector<int64_t>(parts, config.dim)}));
-  proj = register_module("proj", Linear(config.dim, config.dim));
+  proj = register_module(
+      "proj", Linear(LinearConfig{.in = config.dim, .out = config.dim, .bias = config.proj_bias}));
 }
 
 std::unique_ptr<BlockCache> SelfAttentionImpl::make_cache(int64_t) const {

@@ -15,6 +15,7 @@ struct AttentionConfig {
   int64_t dim = 64;
   int64_t heads = 4;
   bool qkv_bias = true;
+  bool proj_bias = true;
   double dropout = 0;                 // after the output projection
   double attention_dropout = 0;       // on the attention weights
   bool causal = false;                // a token sees itself and those before it

@@ -1,13 +1,24 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
+#include "vitrine/data/palette_batches.h"
 #include "vitrine/inspect/model_memory.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/freeze.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/trainer.h"
 
 namespace vitrine {
+namespace {
+
+/// The model keeps the colours that its tokens stand for, so that its checkpoints can paint.
+void set_palette(Model& model, const Palette& palette) {
+  const torch::NoGradGuard no_grad;
+  model.decoder()->palette().copy_(palette_tensor(palette));
+}
+
+}  // namespace
 
 std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& data) {
   check(recipe.data.batch <= data.train->size(),
@@ -28,6 +39,7 @@ std::shared_ptr<Model> build_for_training(const Recipe& recipe, const Splits& da
         recipe.model.name(), recipe.data.dataset.name(), task.models);
   make_objective(data, ObjectiveSettings(recipe.train));  // throws if the data do not allow it
   task.check_fit(*model, data);
+  if (data.palette) set_palette(*model, *data.palette);
   freeze(*model, recipe.train.freeze);
   return model;
 }

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "vitrine/core/error.h"
-#include "vitrine/data/batch.h"
+#include "vitrine/data/palette_batches.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/init_preprocess.h"
 
@@ -41,6 +42,15 @@ void InitWeights::complete(Recipe& recipe) const {
               "recipe: model.name is '{}', but init {} holds a '{}'; leave model.name out",
               recipe.model.name(), path_, info_.model.name());
   if (info_.preprocess) complete_preprocess(recipe, *info_.preprocess, "init " + path_);
+  if (recipe.data.palette.colors > 0) recipe.data.palette.known = palette();
+}
+
+std::vector<float> InitWeights::palette() const {
+  const auto theirs = load_checkpoint(path_).model;
+  auto* decoder = theirs->decoder();
+  return decoder != nullptr && decoder->palette().defined()
+             ? palette_of(decoder->palette()).colors()
+             : std::vector<float>();
 }
 
 void InitWeights::set_classes(Recipe& recipe, int64_t classes) const {

@@ -37,6 +37,8 @@ class InitWeights {
 
  private:
   void set_classes(Recipe& recipe, int64_t classes) const;
+  /// The colours that the weights were trained with; empty if there are none.
+  std::vector<float> palette() const;
 
   std::string path_;
   CheckpointInfo info_;

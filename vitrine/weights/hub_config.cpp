@@ -332,15 +332,31 @@ void add_hugging_face_swin(const json& root, HubConfig& config) {
     config.settings.push_back({"pretrained_windows", root[pretrained].dump(), pretrained});
 }
 
+void add_hugging_face_igpt(const json& root, HubConfig& config) {
+  add_renamed(
+      root, "",
+      {{"n_embd", "dim"}, {"n_layer", "layers"}, {"n_head", "heads"}, {"n_inner", "hidden"}},
+      config.settings);
+  check_fixed(root, "",
+              {{"activation_function", "quick_gelu"},
+               {"layer_norm_epsilon", 1e-5},
+               {"scale_attn_weights", true},
+               {"scale_attn_by_inverse_layer_idx", false},
+               {"add_cross_attention", false},
+               {"tie_word_embeddings", false}});
+}
+
 HubConfig hugging_face_config(const json& root) {
   const std::map<std::string, void (*)(const json&, HubConfig&)> known = {
-      {"vit", add_hugging_face_vit},   {"deit", add_hugging_face_vit},
-      {"pvt", add_hugging_face_pvt},   {"cvt", add_hugging_face_cvt},
-      {"swin", add_hugging_face_swin}, {"swinv2", add_hugging_face_swin}};
+      {"vit", add_hugging_face_vit},      {"deit", add_hugging_face_vit},
+      {"pvt", add_hugging_face_pvt},      {"cvt", add_hugging_face_cvt},
+      {"swin", add_hugging_face_swin},    {"swinv2", add_hugging_face_swin},
+      {"imagegpt", add_hugging_face_igpt}};
   const auto type = root.at("model_type").get<std::string>();
   const auto found = known.find(type);
   check(found != known.end(),
-        "import: model_type '{}' is not supported, only vit, deit, pvt, cvt, swin and swinv2",
+        "import: model_type '{}' is not supported, only vit, deit, pvt, cvt, swin, swinv2 and "
+        "imagegpt",
         type);
   HubConfig config;
   found->second(root, config);

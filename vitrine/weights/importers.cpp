@@ -10,12 +10,14 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/data/palette_batches.h"
 #include "vitrine/formats/tfjs.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/no_random_init.h"
 #include "vitrine/weights/class_names.h"
 #include "vitrine/weights/hub_config.h"
 #include "vitrine/weights/hub_folder.h"
+#include "vitrine/weights/hub_palette.h"
 #include "vitrine/weights/read_tensors.h"
 #include "vitrine/weights/sources.h"
 
@@ -78,8 +80,11 @@ void honour(const HubConfig& config, const std::string& origin, ModelDescription
 Published read_published(const fs::path& path, TensorContent content) {
   const bool folder = fs::is_directory(path) && !is_tfjs(path);
   const auto origin = path.string();
-  auto [source, file] =
-      recognise(folder ? read_hub_weights(path, content) : read_tensors(path, content), origin);
+  auto stored = folder ? read_hub_weights(path, content) : read_tensors(path, content);
+  if (folder)
+    if (const auto palette = read_hub_palette(path))
+      stored.tensors.emplace_back(kPaletteTensor, palette_tensor(*palette));
+  auto [source, file] = recognise(std::move(stored), origin);
   const auto& importer = importers().get(source);
   MappedFile mapped(importer.map, file, origin);
   auto description = importer.describe(mapped);
@@ -175,6 +180,8 @@ CheckpointInfo info_of(const Published& published, const ModelChoice& choice, co
   if (const auto shape = model.image_shape(); shape && published.importer.preprocess != nullptr) {
     info.preprocess = choose_preprocess(published, *shape, options);
     info.classes = choose_classes(published, shape->classes);
+  } else {
+    info.preprocess = published.description.preprocess;
   }
   return info;
 }
@@ -187,7 +194,7 @@ const Registry<Importer>& importers() {
     for (const auto& family :
          {hybrid_importers(), swin_importers(), vit_importers(), resnet_importers(),
           cct_importers(), pvt_importers(), cvt_importers(), t2t_vit_importers(), tnt_importers(),
-          openai_sparse_importers()})
+          igpt_importers(), openai_sparse_importers()})
       for (const auto& [name, importer] : family) r.add(name, importer);
     return r;
   }();

@@ -38,6 +38,9 @@ std::vector<NamedImporter> t2t_vit_importers();
 /// TNT: the authors' files; timm.
 std::vector<NamedImporter> tnt_importers();
 
+/// iGPT: Hugging Face's transformers.
+std::vector<NamedImporter> igpt_importers();
+
 /// PVT: the authors' files; Hugging Face's transformers. PVT v2: the authors' files; timm.
 std::vector<NamedImporter> pvt_importers();
 

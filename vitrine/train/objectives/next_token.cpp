@@ -1,5 +1,7 @@
 // The next token of a sequence: logits (B, T, N), targets (B, T) int64, some of them kIgnoreIndex.
-// Tokens are words, whose perplexity is reported, or bytes, with bits per dim.
+// Tokens are words, whose perplexity is reported, bytes, with bits per dim, or colours of a
+// palette, with bits per token: a colour stands for several bytes and not for all of their values,
+// so its bits are no bits per dim. The loss is in nats per token.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <numbers>
 
 #include "vitrine/core/error.h"
+#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/bits_per_dim.h"
 #include "vitrine/train/objective.h"
@@ -39,6 +42,7 @@ class NextToken : public OutputObjective {
   NextToken(const Splits& data, double label_smoothing)
       : OutputObjective(label_smoothing),
         words_(!data.classes.empty()),
+        colors_(data.palette.has_value()),
         image_layout_(data.image_layout) {}
 
   std::vector<Metric> metrics() const override { return {loss_metric(), derived()}; }
@@ -65,10 +69,10 @@ class NextToken : public OutputObjective {
  private:
   Metric derived() const {
     return words_ ? Metric{.name = "perplexity", .log_scale = true}
-                  : Metric{.name = "bits_per_dim"};
+                  : Metric{.name = colors_ ? "bits_per_token" : "bits_per_dim"};
   }
 
-  bool words_;
+  bool words_, colors_;
   std::optional<ImageLayout> image_layout_;
 };
 
@@ -84,17 +88,37 @@ void check_hidden(Model& model, const Batch& batch) {
   model.train(was_training);
   check(hidden,
         "train: the model predicts the token after each, but the data asks for the token itself; "
-        "choose a model whose name begins with sparse_");
+        "choose a model whose name begins with sparse_ or igpt_");
+}
+
+/// Colours have to be painted, so they are for models that know a palette.
+void check_palette_fits(Model& model, const Splits& data) {
+  const bool painter = model.decoder() != nullptr && model.decoder()->palette().defined();
+  check(!painter || data.palette,
+        "train: the model predicts colours of a palette, and the data has none; set "
+        "data.palette.colors={}",
+        painter ? model.decoder()->vocabulary() : 0);
+  check(painter || !data.palette,
+        "train: data.palette.colors makes colours of the images, and the model does not know them; "
+        "choose a model whose name begins with igpt_");
+  if (!painter) return;
+  const auto pixels = data.train->load({0}, /*epoch=*/-1).inputs.size(1);
+  check(pixels == model.decoder()->context(),
+        "train: the images of the data have {} pixels, those of the model {}; set "
+        "data.preprocess.image={}",
+        pixels, model.decoder()->context(), model.decoder()->image_layout()->rows);
 }
 
 /// The data's tokens and the length of its sequences must be those of the model.
 void check_tokens(Model& model, const Splits& data) {
   const torch::NoGradGuard no_grad;
+  check_palette_fits(model, data);
   const auto known = model.forward(model.example_input(1)).size(-1);
-  check(known == data.vocabulary,
-        "train: the model knows {} tokens, the data has {}; set model.vocabulary={}, or choose a "
-        "model with that vocabulary",
-        known, data.vocabulary, data.vocabulary);
+  check(
+      known == data.vocabulary,
+      "train: the model knows {} tokens, the data has {}; set model.{}={}, or choose a model with "
+      "that vocabulary",
+      known, data.vocabulary, data.palette ? "colors" : "vocabulary", data.vocabulary);
   try_example(model, data);
   check_hidden(model, data.train->load({0}, /*epoch=*/-1));
 }
@@ -103,7 +127,7 @@ void check_tokens(Model& model, const Splits& data) {
 
 TaskEntry next_token_task() {
   return {.task = Task::NextToken,
-          .models = "word_transformer, or a model whose name begins with sparse_",
+          .models = "word_transformer, or a model whose name begins with sparse_ or igpt_",
           .objective = [](const Splits& data,
                           const ObjectiveSettings& settings) -> std::unique_ptr<Objective> {
             return std::make_unique<NextToken>(data, settings.label_smoothing);
