@@ -136,7 +136,8 @@ ModelFamily cvt_family() {
           "values with stride 2: a quarter of the keys, and a quarter of the cost of attention. As "
           "the convolutions know where a token lies, there is no positional encoding at all. A "
           "class token joins the last stage. `cvt_13_nas` has the published size of the searched "
-          "network; what the search found is published in outline only, so its details are ours.",
+          "network; what the search found is published in outline only, so its details are ours, "
+          "and the accuracy published for it is not to be expected.",
       .paper = "Wu et al., \"CvT: Introducing Convolutions to Vision Transformers\" (2021)",
       .shown = "cvt_13",
       .blocks = {"stage#.blocks.#"},
@@ -176,8 +177,8 @@ ModelFamily tnt_family() {
       .figure = "tnt",
       .prefixes = {"tnt_"},
       .idea =
-          "Transformer in Transformer treats a patch as a sentence of words, squares of 4 × 4 "
-          "pixels. "
+          "Transformer in Transformer treats a patch as a sentence of words, 16 in each "
+          "patch of 16 × 16 pixels. "
           "In every block an inner transformer mixes the words of each patch, a linear layer adds "
           "them to the token of the patch, and an outer transformer, that of ViT, mixes the "
           "patches. "

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
+
 #include "vitrine/core/number_text.h"
 #include "vitrine/inspect/cards/families.h"
 #include "vitrine/inspect/cards/structure_figure.h"
@@ -99,7 +101,7 @@ std::string weights_text(const ModelFamily& family) {
   }
   for (const auto& [name, w] : published_weights())
     if (models().has(w.model) && family.has(own_name(w.model)))
-      files.push_back(w.top1 > 0 ? fmt::format("`{}` ({:g} % at {})", name, w.top1, w.image)
+      files.push_back(w.top1 > 0 ? fmt::format("`{}` ({:.2f} % at {})", name, w.top1, w.image)
                                  : code(name));
   std::string text;
   if (!sources.empty())
@@ -122,6 +124,18 @@ std::string recipes_text(const ModelFamily& family) {
   for (const auto& recipe : family.recipes) names.push_back(recipe_link(recipe));
   return fmt::format("{}: {}.\n\n", names.size() == 1 ? "Recipe" : "Recipes",
                      fmt::join(names, ", "));
+}
+
+/// Links to the cards, by the anchors that Markdown gives to headings.
+std::string contents_text() {
+  std::vector<std::string> links;
+  for (const auto& family : model_families()) {
+    auto anchor = family.name;
+    for (auto& c : anchor)
+      c = c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    links.push_back(fmt::format("[{}](#{})", family.name, anchor));
+  }
+  return fmt::format("{} · [Others](#others)\n\n", fmt::join(links, " · "));
 }
 
 CardFile figure_of(const ModelFamily& family) {
@@ -162,7 +176,7 @@ std::vector<CardFile> model_cards() {
     files.push_back(figure_of(family));
     cards += card_text(family, files.back());
   }
-  files[0] = {"models.md", kIntroduction + cards + others_text()};
+  files[0] = {"models.md", kIntroduction + contents_text() + cards + others_text()};
   return files;
 }
 
