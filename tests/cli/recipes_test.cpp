@@ -49,6 +49,18 @@ TEST(Recipes, EveryKeyIsDocumented) {
   }
 }
 
+TEST(Recipes, The302MNetworkKeepsItsPublishedSettings) {
+  const auto recipe = read_recipe(VITRINE_SOURCE_DIR "/recipes/vit-302m-cifar10.yaml", {});
+  EXPECT_EQ(recipe.model.name(), "vit_c10_302m");
+  EXPECT_EQ(recipe.seed, 123);
+  EXPECT_EQ(recipe.data.batch * recipe.train.accumulate, 512);
+  EXPECT_EQ(recipe.train.epochs, 800);
+  const auto stored = to_yaml(recipe);
+  for (const auto* setting :
+       {"    kind: adam\n", "    lr: 5e-07\n", "    weight_decay: 0\n", "    kind: constant\n"})
+    EXPECT_TRUE(test::contains(stored, setting)) << setting;
+}
+
 TEST(Recipes, ANameStandsForAChoice) {
   test::TemporaryFolder folder;
   write_file_atomically(folder / "r.yaml", "model: vit_c10_small\ndata: {dataset: waves}\n");

@@ -22,6 +22,7 @@ constexpr std::array kTexts{
     "docs/explain.md",
     "docs/labs.ko.md",
     "docs/labs.md",
+    "docs/models.md",
     "docs/onnx.md",
     "docs/performance.md",
     "docs/recipes.md",

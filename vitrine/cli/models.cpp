@@ -4,6 +4,7 @@
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/core/error.h"
+#include "vitrine/inspect/cards/page.h"
 #include "vitrine/inspect/published_networks.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/registry.h"
@@ -14,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ModelsOptions {
-  std::string filter;
+  std::string filter, cards;
   bool json = false;
   bool all = false;
   bool table = false;
@@ -163,7 +164,13 @@ int run_table(const ModelsOptions& o, Streams streams) {
   return 0;
 }
 
+int run_cards(const ModelsOptions& o, Streams streams) {
+  for (const auto& path : write_model_cards(o.cards)) streams.out << path.string() << '\n';
+  return 0;
+}
+
 int run_models(const ModelsOptions& o, Streams streams) {
+  if (!o.cards.empty()) return run_cards(o, streams);
   if (o.table) return run_table(o, streams);
   const auto found = list(o);
   check(!found.empty(), "models: no name contains '{}'; `vitrine models` lists them all", o.filter);
@@ -182,13 +189,17 @@ int run_models(const ModelsOptions& o, Streams streams) {
 Command models_command() {
   return {"models", "list the models with their size and cost", [](CLI::App& app) {
             const auto o = std::make_shared<ModelsOptions>();
-            app.add_option("filter", o->filter, "only names and aliases that contain this");
-            app.add_flag("--json", o->json, "one JSON object per line");
+            auto* filter =
+                app.add_option("filter", o->filter, "only names and aliases that contain this");
+            auto* json = app.add_flag("--json", o->json, "one JSON object per line");
             auto* all = app.add_flag("--all", o->all, "aliases in lines of their own");
-            app.add_flag("--table", o->table,
-                         "the networks of a published comparison: counted here beside the "
-                         "reference's figures")
-                ->excludes(all);
+            auto* table = app.add_flag("--table", o->table,
+                                       "the networks of a published comparison: counted here "
+                                       "beside the reference's figures")
+                              ->excludes(all);
+            app.add_option("--cards", o->cards,
+                           "write models.md, a card per family with its figure, to this folder")
+                ->excludes(filter, json, all, table);
             return [o](Streams s) { return run_models(*o, s); };
           }};
 }
