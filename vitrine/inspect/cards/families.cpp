@@ -263,6 +263,31 @@ ModelFamily sparse_family() {
   };
 }
 
+ModelFamily igpt_family() {
+  return {
+      .name = "iGPT",
+      .figure = "igpt",
+      .prefixes = {"igpt_"},
+      .idea =
+          "GPT-2 over pixels: an image is a sequence of colours out of a palette of 512, row by "
+          "row, and each is "
+          "predicted from those before it by dense causal attention, whose cost grows with the "
+          "square of the number of "
+          "pixels, so images stay small (32 × 32). No convolution and no patch tells the network "
+          "that pixels have "
+          "neighbours. It generates and completes images; the features of a layer in the middle, "
+          "averaged over the "
+          "pixels, serve a linear probe. Norms divide by the root mean square alone, and no layer "
+          "has a bias. "
+          "`igpt_c10` sees CIFAR-10 at 16 × 16 pixels.",
+      .paper = "Chen et al., \"Generative Pretraining from Pixels\" (2020)",
+      .shown = "igpt_s",
+      .blocks = {"blocks.#"},
+      .recipes = {"igpt-cifar10"},
+      .weights = {{"Hugging Face", {"hugging_face_igpt"}}},
+  };
+}
+
 }  // namespace
 
 bool ModelFamily::has(const std::string& model) const {
@@ -272,8 +297,8 @@ bool ModelFamily::has(const std::string& model) const {
 
 const std::vector<ModelFamily>& model_families() {
   static const std::vector<ModelFamily> families = {
-      vit_family(), hybrid_family(), swin_family(), pvt_family(),    cvt_family(),
-      t2t_family(), tnt_family(),    cct_family(),  resnet_family(), sparse_family()};
+      vit_family(), hybrid_family(), swin_family(),   pvt_family(),    cvt_family(), t2t_family(),
+      tnt_family(), cct_family(),    resnet_family(), sparse_family(), igpt_family()};
   return families;
 }
 
