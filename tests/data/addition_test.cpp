@@ -40,7 +40,8 @@ TEST(Addition, HoldsEveryPairWithItsSum) {
   EXPECT_EQ(splits.task, Task::DigitSum);
   EXPECT_EQ(splits.train->size(), kAdditionPairs);
   EXPECT_EQ(pairs(*splits.train).size(), 10'000u);
-  const auto [digits, targets] = whole(*splits.test);
+  const auto batch = whole(*splits.test);
+  const auto &digits = batch.inputs, &targets = batch.targets;
   const auto a = 10 * digits.select(1, 0) + digits.select(1, 1);
   const auto b = 10 * digits.select(1, 2) + digits.select(1, 3);
   const auto sum = targets.matmul(torch::tensor({100, 10, 1}, torch::kLong));

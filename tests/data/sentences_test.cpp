@@ -100,7 +100,8 @@ TEST(Sentences, AskForTheNextWordOfEach) {
   EXPECT_EQ(splits.task, Task::NextToken);
   EXPECT_EQ(splits.vocabulary, std::ssize(splits.classes));
   EXPECT_EQ(splits.classes, sentence_vocabulary().words());
-  const auto [inputs, targets] = every_sentence(*splits.test, /*epoch=*/-1);
+  const auto batch = every_sentence(*splits.test, /*epoch=*/-1);
+  const auto &inputs = batch.inputs, &targets = batch.targets;
   EXPECT_TRUE(inputs.select(1, 0).eq(Vocabulary::kStart).all().item<bool>());
   for (int64_t i = 0; i < inputs.size(0); ++i) {
     const auto length = targets[i].ne(kIgnoreIndex).sum().item<int64_t>();
