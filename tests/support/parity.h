@@ -41,6 +41,20 @@ inline void expect_first_logits(Model& model, const std::string& name, const std
   expect_logits(model, numbers("input", {1, 3, S, S}, 2), expected["output"]);
 }
 
+/// Of each parameter the norm of its gradient and the first numbers of it are noted.
+inline void expect_gradients(const Model& model, const nlohmann::json& gradients) {
+  EXPECT_EQ(model.named_parameters().size(), gradients.size());
+  for (const auto& item : model.named_parameters()) {
+    ASSERT_TRUE(gradients.contains(item.key())) << item.key();
+    const auto values = gradients[item.key()].get<std::vector<double>>();
+    const auto gradient = item.value().grad().to(torch::kDouble).flatten();
+    const double norm = values[0], allowed = kGradient * (norm + 1e-3);
+    EXPECT_NEAR(gradient.norm().item<double>(), norm, allowed) << item.key();
+    for (size_t i = 1; i < values.size(); ++i)
+      EXPECT_NEAR(gradient[i - 1].item<double>(), values[i], allowed) << item.key() << " " << i;
+  }
+}
+
 /// `gradients_in`: the type in which gradients are compared, where any are noted; a deep network
 /// amplifies rounding.
 inline void expect_parity(Model& model, const std::string& name,
@@ -60,18 +74,7 @@ inline void expect_parity(Model& model, const std::string& name,
       torch::nn::functional::cross_entropy(model.forward(x.to(gradients_in)), targets);
   EXPECT_NEAR(loss.item<double>(), expected["loss"].get<double>(), kOutput);
   loss.backward();
-  const auto& gradients = expected["gradients"];
-  EXPECT_EQ(model.named_parameters().size(), gradients.size());
-  for (const auto& item : model.named_parameters()) {
-    ASSERT_TRUE(gradients.contains(item.key())) << item.key();
-    const auto values = gradients[item.key()].get<std::vector<double>>();
-    const auto gradient = item.value().grad().to(torch::kDouble).flatten();
-    const double norm = values[0];
-    EXPECT_NEAR(gradient.norm().item<double>(), norm, kGradient * (norm + 1e-3)) << item.key();
-    for (size_t i = 1; i < values.size(); ++i)
-      EXPECT_NEAR(gradient[i - 1].item<double>(), values[i], kGradient * (norm + 1e-3))
-          << item.key() << " " << i;
-  }
+  expect_gradients(model, expected["gradients"]);
 }
 
 }  // namespace vitrine::test
