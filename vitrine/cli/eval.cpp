@@ -5,13 +5,12 @@
 #include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
-#include "vitrine/data/palette_batches.h"
 #include "vitrine/infer/device.h"
-#include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/config.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/init_weights.h"
 #include "vitrine/train/mistakes.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/weights/checkpoint.h"
@@ -76,13 +75,6 @@ EvalData open_images(const Recipe& recipe, const CheckpointInfo& info, Split spl
   data.splits.get(split) =
       std::make_unique<ImageBatches>(data.images, info.preprocess.value(), AugmentConfig(), seed);
   return data;
-}
-
-/// The colours that the model was trained with, in place of those of the data.
-void keep_palette(Recipe& recipe, Model& model) {
-  auto* decoder = model.decoder();
-  if (decoder == nullptr || !decoder->palette().defined()) return;
-  recipe.data.palette.known = palette_of(decoder->palette()).colors();
 }
 
 /// The data with at least the split `split`.

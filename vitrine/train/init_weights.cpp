@@ -37,20 +37,18 @@ Recipe InitWeights::defaults() const {
   return recipe;
 }
 
+void keep_palette(Recipe& recipe, Model& model) {
+  auto* decoder = model.decoder();
+  if (decoder == nullptr || !decoder->palette().defined()) return;
+  recipe.data.palette.known = palette_of(decoder->palette()).colors();
+}
+
 void InitWeights::complete(Recipe& recipe) const {
   check_usage(recipe.model.name() == info_.model.name(),
               "recipe: model.name is '{}', but init {} holds a '{}'; leave model.name out",
               recipe.model.name(), path_, info_.model.name());
   if (info_.preprocess) complete_preprocess(recipe, *info_.preprocess, "init " + path_);
-  if (recipe.data.palette.colors > 0) recipe.data.palette.known = palette();
-}
-
-std::vector<float> InitWeights::palette() const {
-  const auto theirs = load_checkpoint(path_).model;
-  auto* decoder = theirs->decoder();
-  return decoder != nullptr && decoder->palette().defined()
-             ? palette_of(decoder->palette()).colors()
-             : std::vector<float>();
+  if (recipe.data.palette.colors > 0) keep_palette(recipe, *load_checkpoint(path_).model);
 }
 
 void InitWeights::set_classes(Recipe& recipe, int64_t classes) const {

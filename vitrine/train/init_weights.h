@@ -37,12 +37,13 @@ class InitWeights {
 
  private:
   void set_classes(Recipe& recipe, int64_t classes) const;
-  /// The colours that the weights were trained with; empty if there are none.
-  std::vector<float> palette() const;
 
   std::string path_;
   CheckpointInfo info_;
   int64_t new_head_ = 0;  // its classes; 0: the head is the file's
 };
+
+/// The colours that the model was trained with, if there are any, in place of those of the data.
+void keep_palette(Recipe& recipe, Model& model);
 
 }  // namespace vitrine
