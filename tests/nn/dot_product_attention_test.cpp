@@ -25,20 +25,10 @@ TEST(DotProductAttention, OfThePartsOfAPackedProjectionEqualsPackedAttention) {
   EXPECT_TRUE(torch::allclose(mixed, packed_attention_reference(qkv), 1e-5, 1e-6));
 }
 
-TEST(DotProductAttention, AddsTheBiasToTheScores) {
-  torch::manual_seed(1);
-  const auto qkv = torch::randn({2, 5, 3, 4, 7}), bias = torch::randn({4, 5, 5});
-  const auto parts = qkv.permute({2, 0, 3, 1, 4}).unbind();
-  const auto mixed =
-      dot_product_attention(parts[0], parts[1], parts[2], config_of(5, 5, 1 / std::sqrt(7)), bias);
-  EXPECT_TRUE(torch::allclose(mixed, biased_attention(qkv, bias), 1e-5, 1e-6));
-}
-
 TEST(DotProductAttention, OfFewerKeysRecordsWhereQueriesAndKeysLie) {
   torch::manual_seed(1);
-  const DotProductAttentionConfig c{.queries = {.rows = 4, .columns = 4},
-                                    .keys = {.rows = 2, .columns = 2},
-                                    .scale = 0.5};
+  const DotProductAttentionConfig c{
+      .queries = {.rows = 4, .columns = 4}, .keys = {.rows = 2, .columns = 2}, .scale = 0.5};
   AttentionCapture capture;
   const auto y = dot_product_attention(torch::randn({3, 2, 16, 4}), torch::randn({3, 2, 4, 4}),
                                        torch::randn({3, 2, 4, 6}), c);

@@ -44,23 +44,22 @@ std::pair<int64_t, int64_t> place_of(int64_t token, const WindowConfig& c) {
 }  // namespace
 
 TEST(Windows, HoldTheTokensOfEachSquare) {
-  const auto tokens = torch::arange(16, torch::kFloat).view({1, 16, 1});
-  const auto windows = Windows({.side = 4, .window = 2}).split(tokens).flatten();
-  EXPECT_TRUE(windows.equal(
-      torch::tensor({0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}, torch::kFloat)));
-  const auto shifted = Windows({.side = 4, .window = 2, .shift = 1}).split(tokens).flatten();
-  EXPECT_TRUE(shifted.equal(
-      torch::tensor({5, 6, 9, 10, 7, 4, 11, 8, 13, 14, 1, 2, 15, 12, 3, 0}, torch::kFloat)));
+  EXPECT_TRUE(Windows({.side = 4, .window = 2})
+                  .order()
+                  .equal(torch::tensor({0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15},
+                                       torch::kLong)));
+  EXPECT_TRUE(Windows({.side = 4, .window = 2, .shift = 1})
+                  .order()
+                  .equal(torch::tensor({5, 6, 9, 10, 7, 4, 11, 8, 13, 14, 1, 2, 15, 12, 3, 0},
+                                       torch::kLong)));
+  EXPECT_FALSE(Windows({.side = 4, .window = 4}).order().defined());
 }
 
 TEST(Windows, ComeTogetherAgain) {
-  torch::manual_seed(1);
-  const auto x = torch::randn({2, 36, 5});
-  for (const auto& c :
-       {kShifted, WindowConfig{.side = 6, .window = 2}, WindowConfig{.side = 6, .window = 6}}) {
+  for (const auto& c : {kShifted, WindowConfig{.side = 6, .window = 2}}) {
     const Windows windows(c);
     EXPECT_EQ(windows.count() * windows.tokens(), 36);
-    EXPECT_TRUE(windows.join(windows.split(x)).equal(x));
+    EXPECT_TRUE(windows.order().index_select(0, windows.inverse()).equal(torch::arange(36)));
   }
 }
 

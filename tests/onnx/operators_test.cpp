@@ -19,7 +19,7 @@ struct Case {
   std::vector<int64_t> example = {3, 4};
 };
 
-Tensor numbers(std::vector<int64_t> shape) {
+Tensor numbers(const std::vector<int64_t>& shape) {
   return torch::arange(c10::multiply_integers(shape), torch::kFloat).view(shape).mul(0.37).sin();
 }
 

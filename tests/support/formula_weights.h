@@ -27,7 +27,7 @@ inline torch::Tensor numbers(const std::string& name, at::IntArrayRef shape, dou
 /// Every parameter and buffer of the model by its name.
 inline void fill_by_name(torch::nn::Module& model) {
   const torch::NoGradGuard no_grad;
-  const auto set = [](const std::string& name, torch::Tensor tensor) {
+  const auto set = [](const std::string& name, const torch::Tensor& tensor) {
     if (tensor.scalar_type() != torch::kFloat) return;
     const bool matrix = tensor.dim() >= 2;
     tensor.copy_(numbers(name, tensor.sizes(), matrix ? std::sqrt(3.0 / tensor[0].numel()) : 0.1));

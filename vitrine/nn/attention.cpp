@@ -42,7 +42,7 @@ torch::Tensor recorded_attention(const torch::Tensor& packed, const TokenGrid& g
                                  const torch::Tensor& bias) {
   if (auto* capture = AttentionCapture::current()) {
     const auto weights = attention_weights(packed, bias);  // (B, H, T, T)
-    capture->record(weights, grid, grid);
+    capture->record(weights, grid, grid, bias.defined() ? torch::Tensor() : packed);
     if (capture->in_graph()) return attend(weights, packed, dropout);
   }
   return bias.defined() ? biased_attention(packed, bias, dropout)

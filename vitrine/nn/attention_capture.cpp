@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "vitrine/nn/head_mask.h"
+
 namespace vitrine {
 namespace {
 
@@ -16,11 +18,12 @@ AttentionCapture::~AttentionCapture() { innermost = outer_; }
 AttentionCapture* AttentionCapture::current() { return innermost; }
 
 void AttentionCapture::record(const torch::Tensor& weights, const TokenGrid& queries,
-                              const TokenGrid& keys) {
+                              const TokenGrid& keys, const torch::Tensor& projections) {
   TORCH_INTERNAL_ASSERT(
       weights.dim() == 4 && weights.size(2) == queries.tokens() && weights.size(3) == keys.tokens(),
       "attention weights ", weights.sizes(), " do not fit their grids");
-  layers.push_back({weights, queries, keys});
+  HeadMask::apply(std::ssize(layers), weights);
+  layers.push_back({weights, queries, keys, projections});
 }
 
 void AttentionCapture::record_readout(Readout kind, const torch::Tensor& weights) {

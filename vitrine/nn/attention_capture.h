@@ -15,6 +15,9 @@ namespace vitrine {
 struct AttentionRecord {
   torch::Tensor weights;
   TokenGrid queries, keys;
+  // Queries, keys and values, (B, T, 3, H, D), where the weights are softmax(Q K^T / sqrt(D)) of
+  // all pairs of tokens; undefined in layers of another form.
+  torch::Tensor projections{};
 };
 
 /// While it lives, every attention layer that runs on this thread records its weights, in the order
@@ -34,7 +37,8 @@ class AttentionCapture {
   bool in_graph() const { return in_graph_; }
 
   /// The weights must fit the grids.
-  void record(const torch::Tensor& weights, const TokenGrid& queries, const TokenGrid& keys);
+  void record(const torch::Tensor& weights, const TokenGrid& queries, const TokenGrid& keys,
+              const torch::Tensor& projections = {});
 
   /// How the answer reads the tokens that the last layer gave: (B, T), rows sum to 1.
   void record_readout(Readout kind, const torch::Tensor& weights);

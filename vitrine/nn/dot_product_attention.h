@@ -12,11 +12,10 @@ struct DotProductAttentionConfig {
   double dropout = 0;       // on the attention weights
 };
 
-/// softmax(scale Q K^T + bias) V with queries and keys of their own: q (B, H, Tq, D), k (B, H, Tk, D),
-/// v (B, H, Tk, E) -> (B, Tq, H * E). `bias` broadcasts to (B, H, Tq, Tk); undefined, it is none.
-/// The weights are recorded if an `AttentionCapture` asks for them.
+/// softmax(scale Q K^T) V with queries and keys of their own: q (B, H, Tq, D), k (B, H, Tk, D),
+/// v (B, H, Tk, E) -> (B, Tq, H * E). The weights are recorded if an `AttentionCapture` asks for
+/// them.
 torch::Tensor dot_product_attention(const torch::Tensor& q, const torch::Tensor& k,
-                                    const torch::Tensor& v, const DotProductAttentionConfig& c,
-                                    const torch::Tensor& bias = {});
+                                    const torch::Tensor& v, const DotProductAttentionConfig& c);
 
 }  // namespace vitrine

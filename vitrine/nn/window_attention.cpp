@@ -5,7 +5,9 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/nn/attention_capture.h"
+#include "vitrine/ops/attention.h"
 #include "vitrine/ops/dropout.h"
+#include "vitrine/ops/window_attention.h"
 
 namespace vitrine {
 namespace {
@@ -19,6 +21,11 @@ constexpr int64_t kBiasNetworkWidth = 512;
 torch::Tensor regions(const WindowConfig& c) {
   const auto line = torch::arange(c.side, torch::kLong);
   return line.ge(c.side - c.window).to(torch::kLong) + line.ge(c.side - c.shift).to(torch::kLong);
+}
+
+/// (B, T, 3 C) -> (B, T, 3, H, D)
+torch::Tensor by_heads(const torch::Tensor& qkv, int64_t heads) {
+  return qkv.view({qkv.size(0), qkv.size(1), 3, heads, qkv.size(2) / (3 * heads)});
 }
 
 const WindowConfig& validated(const WindowConfig& c) {
@@ -50,16 +57,11 @@ Windows::Windows(const WindowConfig& c) : config_(validated(c)) {
   const auto line = regions(config_);
   const auto region = by_window(3 * line.unsqueeze(1) + line);  // (W, N)
   mask_ = region.unsqueeze(2).ne(region.unsqueeze(1)).to(torch::kFloat) * kHidden;
-  mask_ = mask_.unsqueeze(1);  // (W, 1, N, N)
 }
 
 torch::Tensor Windows::by_window(const torch::Tensor& grid) const {
   const auto w = config_.window;
   return grid.reshape({rows(), w, rows(), w}).permute({0, 2, 1, 3}).reshape({count(), tokens()});
-}
-
-torch::Tensor Windows::reordered(const torch::Tensor& x, const torch::Tensor& order) {
-  return order.defined() ? x.index_select(1, order.to(x.device())) : x;
 }
 
 torch::Tensor Windows::spread(const torch::Tensor& weights) const {
@@ -104,41 +106,28 @@ WindowAttentionImpl::WindowAttentionImpl(const WindowAttentionConfig& c, bool qk
 torch::Tensor WindowAttentionImpl::score_bias() {
   const auto N = windows.tokens();
   const auto table = bias_table();
-  const auto bias = table.index_select(0, position_index_.to(table.device()))
-                        .view({1, N, N, config.heads})
-                        .permute({0, 3, 1, 2});  // (1, H, N, N)
-  return windows.mask().defined() ? bias + windows.mask().to(bias.options()) : bias;
+  return table.index_select(0, position_index_.to(table.device()))
+      .view({N, N, config.heads})
+      .permute({2, 0, 1});
 }
 
 torch::Tensor WindowAttentionImpl::forward(const torch::Tensor& x) {
-  const auto B = x.size(0), T = config.grid.tokens(), C = config.dim;
+  const auto T = config.grid.tokens(), C = config.dim;
   check(x.dim() == 3 && x.size(1) == T && x.size(2) == C,
         "window attention: input {} is not (B, {}, {})", fmt::join(x.sizes(), "x"), T, C);
-  const auto W = windows.count(), N = windows.tokens(), H = config.heads, D = C / H;
-  const auto bias = score_bias();
-  const auto parts = projections(windows.split(x))
-                         .view({B, W, N, 3, H, D})
-                         .permute({3, 0, 1, 4, 2, 5})
-                         .contiguous()
-                         .unbind();
-  const auto &q = parts[0], &k = parts[1], &v = parts[2];  // (B, W, H, N, D)
-  const auto weights = (scores(q, k) + bias).softmax(-1);  // (B, W, H, N, N)
-  const auto kept = [&](const torch::Tensor& all) {
-    return keyed_dropout(all, config.attention_dropout, is_training());
-  };
-  const auto on_grid = [&](const torch::Tensor& by_window) {  // (B, W, H, N, D) -> (B, T, C)
-    return windows.join(by_window.transpose(2, 3).reshape({B, T, C}));
-  };
+  const AttentionWindows in = {windows.order(), windows.inverse(), score_bias(), windows.mask()};
+  const auto qkv = queries_keys_values(x);
+  const double dropout = is_training() ? config.attention_dropout : 0;
   torch::Tensor mixed;  // (B, T, C)
   if (auto* capture = AttentionCapture::current()) {
+    const auto weights = window_attention_weights(qkv, in, score_scale());
     const auto whole = windows.spread(weights);  // (B, H, T, T)
     capture->record(whole, config.grid, config.grid);
-    if (capture->in_graph()) {
-      const auto values = on_grid(v).view({B, T, H, D}).transpose(1, 2);  // (B, H, T, D)
-      mixed = kept(whole).matmul(values).transpose(1, 2).reshape({B, T, C});
-    }
+    mixed = capture->in_graph() ? attend(whole, qkv, dropout)
+                                : weigh_window_values(weights, qkv, in, dropout);
+  } else {
+    mixed = window_attention(qkv, in, score_scale(), dropout);
   }
-  if (!mixed.defined()) mixed = on_grid(kept(weights).matmul(v));
   return keyed_dropout(proj(mixed), config.dropout, is_training());
 }
 
@@ -149,8 +138,13 @@ TableWindowAttentionImpl::TableWindowAttentionImpl(const WindowAttentionConfig& 
       register_parameter("relative_position_bias_table", torch::randn({L * L, c.heads}) * 0.02);
 }
 
-torch::Tensor TableWindowAttentionImpl::scores(const torch::Tensor& q, const torch::Tensor& k) {
-  return (q * (1 / std::sqrt(static_cast<double>(q.size(-1))))).matmul(k.transpose(-2, -1));
+torch::Tensor TableWindowAttentionImpl::queries_keys_values(const torch::Tensor& x) {
+  return by_heads(qkv(x), config.heads);
+}
+
+double TableWindowAttentionImpl::score_scale() const {
+  const auto D = config.dim / config.heads;
+  return 1 / std::sqrt(static_cast<double>(D));
 }
 
 CosineWindowAttentionImpl::CosineWindowAttentionImpl(const WindowAttentionConfig& c,
@@ -168,17 +162,15 @@ CosineWindowAttentionImpl::CosineWindowAttentionImpl(const WindowAttentionConfig
                      Linear(LinearConfig{.in = kBiasNetworkWidth, .out = c.heads, .bias = false})));
 }
 
-torch::Tensor CosineWindowAttentionImpl::projections(const torch::Tensor& x) {
+torch::Tensor CosineWindowAttentionImpl::queries_keys_values(const torch::Tensor& x) {
   const auto bias = torch::cat({q_bias, torch::zeros_like(q_bias), v_bias});
-  return linear_product(x, qkv->weight, bias);
-}
-
-torch::Tensor CosineWindowAttentionImpl::scores(const torch::Tensor& q, const torch::Tensor& k) {
+  const auto parts = by_heads(linear_product(x, qkv->weight, bias), config.heads).unbind(2);
+  const auto &q = parts[0], &k = parts[1];  // (B, T, H, D)
   const auto length = [](const torch::Tensor& t) {
     return t.norm(2, -1, /*keepdim=*/true).clamp_min(1e-12);
   };
-  const auto scale = logit_scale.clamp_max(std::log(kLargestScale)).exp();  // (H, 1, 1)
-  return (q * (scale / length(q))).matmul((k / length(k)).transpose(-2, -1));
+  const auto scale = logit_scale.squeeze(-1).clamp_max(std::log(kLargestScale)).exp();  // (H, 1)
+  return torch::stack({q * (scale / length(q)), k / length(k), parts[2]}, 2);
 }
 
 torch::Tensor CosineWindowAttentionImpl::bias_table() {

@@ -24,12 +24,12 @@ class Windows {
   int64_t count() const { return rows() * rows(); }                   // W
   int64_t tokens() const { return config_.window * config_.window; }  // N
 
-  /// Tokens row by row -> window by window: (B, T, C) -> (B, T, C).
-  torch::Tensor split(const torch::Tensor& x) const { return reordered(x, order_); }
+  /// The tokens of the grid, window by window: int64 (T); undefined where one window is the grid.
+  const torch::Tensor& order() const { return order_; }
   /// The way back.
-  torch::Tensor join(const torch::Tensor& x) const { return reordered(x, inverse_); }
+  const torch::Tensor& inverse() const { return inverse_; }
   /// What keeps tokens of a window apart that only the shift has brought together, to be added to
-  /// the scores: (W, 1, N, N), 0 or -100; undefined without a shift.
+  /// the scores: (W, N, N), 0 or -100; undefined without a shift.
   const torch::Tensor& mask() const { return mask_; }
   /// Weights inside the windows as weights of the whole grid, 0 outside a window:
   /// (B, W, H, N, N) -> (B, H, T, T).
@@ -39,11 +39,9 @@ class Windows {
   int64_t rows() const { return config_.side / config_.window; }  // of windows
   /// Of a tensor over the grid (S, S), window by window: (W, N).
   torch::Tensor by_window(const torch::Tensor& grid) const;
-  static torch::Tensor reordered(const torch::Tensor& x, const torch::Tensor& order);
 
   WindowConfig config_;
-  torch::Tensor order_, inverse_;  // int64 (T); undefined where one window is the grid
-  torch::Tensor mask_;
+  torch::Tensor order_, inverse_, mask_;
 };
 
 /// Where the bias of each pair of tokens of a window stands in a table by relative position,
@@ -73,15 +71,15 @@ class WindowAttentionImpl : public SelfAttentionImpl {
  protected:
   WindowAttentionImpl(const WindowAttentionConfig& c, bool qkv_bias);
 
-  /// Queries, keys and values of every token: (B, T, C) -> (B, T, 3 C).
-  virtual torch::Tensor projections(const torch::Tensor& x) = 0;
-  /// How well keys suit queries, (B, W, H, N, D) each: (B, W, H, N, N).
-  virtual torch::Tensor scores(const torch::Tensor& q, const torch::Tensor& k) = 0;
+  /// Queries, keys and values of every token, whose products are the scores but for
+  /// `score_scale`: (B, T, C) -> (B, T, 3, H, D).
+  virtual torch::Tensor queries_keys_values(const torch::Tensor& x) = 0;
+  virtual double score_scale() const = 0;
   /// ((2 window - 1)^2, H)
   virtual torch::Tensor bias_table() = 0;
 
  private:
-  /// What is added to the scores: (W or 1, H, N, N).
+  /// By relative position: (H, N, N).
   torch::Tensor score_bias();
 
   torch::Tensor position_index_;  // as `relative_position_index`
@@ -96,8 +94,8 @@ class TableWindowAttentionImpl : public WindowAttentionImpl {
   torch::Tensor relative_position_bias_table;  // ((2 window - 1)^2, H)
 
  protected:
-  torch::Tensor projections(const torch::Tensor& x) override { return qkv(x); }
-  torch::Tensor scores(const torch::Tensor& q, const torch::Tensor& k) override;
+  torch::Tensor queries_keys_values(const torch::Tensor& x) override;
+  double score_scale() const override;
   torch::Tensor bias_table() override { return relative_position_bias_table; }
 };
 TORCH_MODULE(TableWindowAttention);
@@ -114,8 +112,8 @@ class CosineWindowAttentionImpl : public WindowAttentionImpl {
   torch::nn::Sequential cpb_mlp{nullptr};
 
  protected:
-  torch::Tensor projections(const torch::Tensor& x) override;
-  torch::Tensor scores(const torch::Tensor& q, const torch::Tensor& k) override;
+  torch::Tensor queries_keys_values(const torch::Tensor& x) override;
+  double score_scale() const override { return 1; }
   torch::Tensor bias_table() override;
 
  private:
