@@ -40,9 +40,9 @@ TEST(ModelCards, EveryModelBelongsToExactlyOne) {
     const auto& families = model_families();
     const auto& others = other_models();
     EXPECT_EQ(std::count_if(families.begin(), families.end(),
-                            [&](const auto& f) { return f.has(name); }) +
+                            [&, &name = name](const auto& f) { return f.has(name); }) +
                   std::count_if(others.begin(), others.end(),
-                                [&](const auto& o) { return o.name == name; }),
+                                [&, &name = name](const auto& o) { return o.name == name; }),
               1)
         << name;
   }

@@ -59,7 +59,7 @@ TEST(ModelsCommand, TableSetsOurCountsBesidePublishedFiguresAndMarksDeviations) 
   EXPECT_TRUE(contains(result.out, "DeiT-S         deit_s16        224      22.05       22"));
   EXPECT_TRUE(
       contains(result.out, "published figures\n(CvT, table 3; Swin, table 1), not measured"));
-  EXPECT_TRUE(contains(result.out, "\nTNT-B: the authors' 65.55M include"));
+  EXPECT_TRUE(contains(result.out, "\nTNT-B: the authors' 65.6M include"));
   const auto some = run_command({"models", "--table", "cvt"});
   EXPECT_TRUE(contains(some.out, "CvT-21 at 384"));
   EXPECT_EQ(some.out.find("ResNet"), std::string::npos);

@@ -1,6 +1,8 @@
 // CvT against the authors' code (tests/fixtures/make_cvt.py), its grids and its BatchNorm.
 #include "vitrine/models/cvt.h"
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/support/parity.h"
 #include "vitrine/core/settings.h"
@@ -62,6 +64,44 @@ TEST(Cvt, KeysLieOnGridsOfHalfTheSideAndTheClassTokenJoinsTheLastStage) {
   }
 }
 
+TEST(Cvt, ANumberPerStageIsShortForTheSameInAllItsBlocks) {
+  auto by_stage = small_cvt(), by_block = small_cvt();
+  by_stage.mlp_ratios = {4, 2, 3};
+  by_stage.kv_strides = {4, 2, 1};
+  by_block.mlp_ratios = {4, 2, 3, 3};
+  by_block.kv_strides = {4, 2, 1, 1};
+  Cvt a(by_stage), b(by_block);
+  const torch::NoGradGuard no_grad;
+  const auto from = a.named_parameters();
+  ASSERT_EQ(b.named_parameters().size(), from.size());
+  for (auto& item : b.named_parameters()) item.value().copy_(from[item.key()]);
+  a.eval();
+  b.eval();
+  const auto x = a.example_input(2);
+  EXPECT_TRUE(a.forward(x).equal(b.forward(x)));
+}
+
+TEST(Cvt, TheSearchedNetworkHasItsOwnStridesAndRatiosInEachBlock) {
+  const ShapesOnly shapes_only;
+  const torch::NoGradGuard no_grad;
+  Cvt model(cvt_13_nas());
+  model.eval();
+  AttentionCapture capture;
+  model.forward(model.example_input(1));
+  ASSERT_EQ(capture.layers.size(), 13u);
+  const auto widths = [&](size_t stage, size_t block) {
+    const auto weight =
+        model.named_parameters()[fmt::format("stage{}.blocks.{}.mlp.fc1.weight", stage, block)];
+    return weight.size(0) / weight.size(1);
+  };
+  for (size_t i = 0; i < 13; ++i) {
+    const int64_t side = i < 1 ? 56 : i < 3 ? 28 : 14;
+    const size_t stage = i < 1 ? 0 : i < 3 ? 1 : 2, block = i < 1 ? i : i < 3 ? i - 1 : i - 3;
+    EXPECT_EQ(capture.layers[i].keys.rows, i >= 5 && i <= 8 ? side : side / 2) << i;
+    EXPECT_EQ(widths(stage, block), i >= 4 && i <= 10 ? 4 : 2) << i;
+  }
+}
+
 TEST(Cvt, StochasticDepthIsInTheLastStageAlone) {
   using Block = PreNormBlockImpl<ConvAttention, FeedForward>;
   auto config = small_cvt();
@@ -100,8 +140,10 @@ TEST(Cvt, RecomputedBlocksCountEachBatchOnce) {
 TEST(Cvt, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(
       test::contains(cvt_refusal("heads: [1, 5, 6]"), "stage 2: dim 192 is not a multiple"));
-  EXPECT_TRUE(test::contains(cvt_refusal("paddings: [2, 1]"),
-                             "paddings has 2 numbers, mlp_ratios 3 and dims 3"));
+  EXPECT_TRUE(test::contains(cvt_refusal("paddings: [2, 1]"), "paddings has 2 numbers and dims 3"));
+  EXPECT_TRUE(test::contains(cvt_refusal("mlp_ratios: [4, 4]"),
+                             "mlp_ratios has 2 numbers; give one for each of 3 stages or of 13"));
+  EXPECT_TRUE(test::contains(cvt_refusal("kv_strides: [2, 1, 0]"), "kv_strides of 0 must be"));
   EXPECT_TRUE(test::contains(cvt_refusal("paddings: [7, 1, 1]"),
                              "stage 1: padding 7 is not between 0 and the kernel's 7"));
   EXPECT_TRUE(test::contains(cvt_refusal("mlp_ratios: [4, 4, 0]"), "leaves no hidden unit"));

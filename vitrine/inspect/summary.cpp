@@ -53,6 +53,13 @@ double per_recurrence(const Inputs& in) {
   return static_cast<double>(gates * (from_input.size(1) + from_state.size(1)));
 }
 double per_attention(const Inputs& in) { return static_cast<double>(2 * in[0].toTensor().size(1)); }
+double per_scaled_attention(const Inputs& in) {
+  const auto k = in[1].toTensor(), v = in[2].toTensor();
+  return static_cast<double>(k.size(2) * (k.size(3) + v.size(3))) / static_cast<double>(v.size(3));
+}
+double per_window_attention(const Inputs& in) {
+  return static_cast<double>(2 * in[1].toTensor().size(-1));
+}
 /// Each allowed pair of tokens costs a product of keys and one of values, in every head.
 double per_sparse_attention(const Inputs& in) {
   const auto q = in[0].toTensor(), v = in[2].toTensor();
@@ -65,12 +72,36 @@ using Sizes = std::vector<int64_t>;
 
 /// What attention gives: (B, T, C), by a tensor (B, T, ..., H, D) that it takes.
 Sizes joined_heads(const c10::IValue& parts) {
-  const auto x = parts.toTensor();
+  const auto& x = parts.toTensor();
   return {x.size(0), x.size(1), x.size(-2) * x.size(-1)};
 }
 Sizes packed_attention_output(const Inputs& in) { return joined_heads(in[0]); }
 Sizes sparse_attention_output(const Inputs& in) { return joined_heads(in[2]); }
+Sizes scaled_attention_output(const Inputs& in) {
+  const auto q = in[0].toTensor(), v = in[2].toTensor();
+  return {q.size(0), q.size(2), q.size(1) * v.size(3)};
+}
 Sizes like_input(const Inputs& in) { return in[0].toTensor().sizes().vec(); }
+
+struct AttentionSize {
+  int64_t heads = 0, keys = 0;
+};
+AttentionSize packed_size(const Inputs& in) {
+  const auto& qkv = in[0].toTensor();
+  return {qkv.size(3), qkv.size(1)};
+}
+AttentionSize sparse_size(const Inputs& in) {
+  const auto& q = in[0].toTensor();
+  return {q.size(2), q.size(1)};
+}
+AttentionSize scaled_size(const Inputs& in) {
+  const auto& k = in[1].toTensor();
+  return {k.size(1), k.size(2)};
+}
+AttentionSize window_size(const Inputs& in) {
+  const auto& bias = in[1].toTensor();
+  return {bias.size(0), bias.size(1)};
+}
 
 struct LayerKind {
   const char* kind;
@@ -78,6 +109,7 @@ struct LayerKind {
   size_t input = 0;  // which argument is the layer's input
   Sizes (*output)(const Inputs& in) =
       nullptr;  // of kernels whose record closes before their output
+  AttentionSize (*attention)(const Inputs& in) = nullptr;
 };
 
 /// The operators that are rows of a summary; what runs inside one is part of it.
@@ -98,9 +130,14 @@ const LayerKind* layer_kind(const std::string& op) {
       {"aten::bmm", {"MatMul", per_product}},
       {"aten::mm", {"MatMul", per_product}},
       {"aten::addmm", {"MatMul", per_product_and_sum, 1}},
-      {"vitrine::packed_attention", {"Attention", per_attention, 0, packed_attention_output}},
+      {"vitrine::packed_attention",
+       {"Attention", per_attention, 0, packed_attention_output, packed_size}},
+      {"vitrine::scaled_dot_product_attention",
+       {"Attention", per_scaled_attention, 0, scaled_attention_output, scaled_size}},
+      {"vitrine::window_attention",
+       {"Attention", per_window_attention, 0, packed_attention_output, window_size}},
       {"vitrine::sparse_attention",
-       {"Attention", per_sparse_attention, 0, sparse_attention_output}},
+       {"Attention", per_sparse_attention, 0, sparse_attention_output, sparse_size}},
       {"aten::rnn_tanh", {"RNN", per_recurrence}},
       {"aten::lstm", {"LSTM", per_recurrence}},
       {"aten::gru", {"GRU", per_recurrence}},
@@ -222,6 +259,11 @@ class Watcher {
     row->per_output = kind->per_output(in);
     const auto shape = in[kind->input].toTensor().sizes();
     row->layer.input = shape.vec();
+    if (kind->attention != nullptr) {
+      const auto [heads, keys] = kind->attention(in);
+      row->layer.heads = heads;
+      row->layer.keys = keys;
+    }
     if (kind->output != nullptr) row->layer.output = kind->output(in);
     take_parameters(in, row->layer);
     return row;

@@ -21,6 +21,7 @@ struct LayerSummary {
   std::vector<int64_t> input, output;
   int64_t parameters = 0;
   int64_t multiply_adds = 0;
+  int64_t heads = 0, keys = 0;  // of attention: heads, and tokens that a query may attend to
 };
 
 struct ModelSummary {

@@ -1,5 +1,7 @@
 #include "vitrine/models/cvt.h"
 
+#include <numeric>
+
 #include "vitrine/core/checks.h"
 #include "vitrine/nn/conv_attention.h"
 #include "vitrine/nn/initialize.h"
@@ -13,9 +15,31 @@ using CvtBlock = PreNormBlockImpl<ConvAttention, FeedForward>;
 
 constexpr double kCvtNormEps = 1e-5;
 
-/// The width of the MLPs of a stage.
-int64_t hidden_of(const CvtConfig& c, size_t stage) {
-  return static_cast<int64_t>(static_cast<double>(c.dims[stage]) * c.mlp_ratios[stage]);
+int64_t blocks_before(const CvtConfig& c, size_t stage) {
+  return std::accumulate(c.depths.begin(), c.depths.begin() + static_cast<int64_t>(stage),
+                         int64_t{0});
+}
+
+/// Of a list with one number per stage, or one per block, that of a block.
+template <typename T>
+T of_block(const CvtConfig& c, const std::vector<T>& list, size_t stage, int64_t block) {
+  return list.size() == c.depths.size()
+             ? list[stage]
+             : list[static_cast<size_t>(blocks_before(c, stage) + block)];
+}
+
+/// The width of the MLP of a block.
+int64_t hidden_of(const CvtConfig& c, size_t stage, int64_t block) {
+  return static_cast<int64_t>(static_cast<double>(c.dims[stage]) *
+                              of_block(c, c.mlp_ratios, stage, block));
+}
+
+void check_stages_or_blocks(const CvtConfig& c, std::string_view name, size_t numbers) {
+  const auto stages = c.depths.size(),
+             blocks = static_cast<size_t>(blocks_before(c, c.depths.size()));
+  check(numbers == stages || numbers == blocks,
+        "cvt: {} has {} numbers; give one for each of {} stages or of {} blocks", name, numbers,
+        stages, blocks);
 }
 
 }  // namespace
@@ -31,8 +55,9 @@ void CvtConfig::visit(Fields& f) {
   f("depths", depths, "per stage: blocks");
   f("heads", heads, "per stage: attention heads; must divide dims");
   f("mlp_ratios", mlp_ratios,
-    "per stage: hidden size of the feed-forward network (MLP), in multiples of dims");
-  f("kv_strides", kv_strides, "per stage: stride of the convolutions before keys and values");
+    "per stage or per block: hidden size of the feed-forward network (MLP), in multiples of dims");
+  f("kv_strides", kv_strides,
+    "per stage or per block: stride of the convolutions before keys and values");
   f("activation", activation, activation_names(),
     "activation function of the feed-forward network");
   f("dropout", dropout,
@@ -49,11 +74,14 @@ void CvtConfig::validate() const {
                        {"kernels", kernels},
                        {"strides", strides},
                        {"depths", depths},
-                       {"heads", heads},
-                       {"kv_strides", kv_strides}});
-  check(paddings.size() == dims.size() && mlp_ratios.size() == dims.size(),
-        "cvt: paddings has {} numbers, mlp_ratios {} and dims {}; give one for each stage",
-        paddings.size(), mlp_ratios.size(), dims.size());
+                       {"heads", heads}});
+  check(paddings.size() == dims.size(),
+        "cvt: paddings has {} numbers and dims {}; give one for each stage", paddings.size(),
+        dims.size());
+  check_stages_or_blocks(*this, "mlp_ratios", mlp_ratios.size());
+  check_stages_or_blocks(*this, "kv_strides", kv_strides.size());
+  for (const auto stride : kv_strides)
+    check(stride > 0, "cvt: kv_strides of {} must be positive", stride);
   for (size_t i = 0; i < dims.size(); ++i) {
     check(paddings[i] >= 0 && paddings[i] < kernels[i],
           "cvt: stage {}: padding {} is not between 0 and the kernel's {}", i + 1, paddings[i],
@@ -61,8 +89,10 @@ void CvtConfig::validate() const {
     check(dims[i] % heads[i] == 0,
           "cvt: stage {}: dim {} is not a multiple of heads {}; choose heads that divide the width",
           i + 1, dims[i], heads[i]);
-    check(hidden_of(*this, i) > 0, "cvt: stage {}: mlp_ratio {} of dim {} leaves no hidden unit",
-          i + 1, mlp_ratios[i], dims[i]);
+    for (int64_t block = 0; block < depths[i]; ++block)
+      check(hidden_of(*this, i, block) > 0,
+            "cvt: stage {}: mlp_ratio {} of dim {} leaves no hidden unit", i + 1,
+            of_block(*this, mlp_ratios, i, block), dims[i]);
   }
   check(grids().back().rows > 0, "cvt: an image of {} is too small for {} stages", image,
         dims.size());
@@ -110,8 +140,8 @@ CvtConfig cvt_w24() {
 
 CvtConfig cvt_13_nas() {
   CvtConfig c;
-  c.mlp_ratios = {4, 6, 3.25};
-  c.kv_strides = {4, 2, 2};
+  c.mlp_ratios = {2, 2, 2, 2, 4, 4, 4, 4, 4, 4, 4, 2, 2};
+  c.kv_strides = {2, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2};
   return c;
 }
 
@@ -140,12 +170,12 @@ CvtStageImpl::CvtStageImpl(const CvtConfig& c, size_t stage)
                            .drop_path = last ? drop_path_of(c.drop_path, i, depth) : 0},
         ConvAttention(ConvAttentionConfig{.dim = dim,
                                           .heads = c.heads[stage],
-                                          .kv_stride = c.kv_strides[stage],
+                                          .kv_stride = of_block(c, c.kv_strides, stage, i),
                                           .grid = grid,
                                           .dropout = c.dropout,
                                           .attention_dropout = c.attention_dropout}),
         FeedForward(FeedForwardConfig{.dim = dim,
-                                      .hidden = hidden_of(c, stage),
+                                      .hidden = hidden_of(c, stage, i),
                                       .activation = c.activation,
                                       .dropout = c.dropout})));
 }

@@ -157,7 +157,7 @@ const Registry<ModelEntry>& models() {
     r.add("cvt_w24",
           entry<Cvt>("CvT-W24: 3 convolutional stages, 24 blocks of 192 to 1024", cvt_w24()));
     r.add("cvt_13_nas",
-          entry<Cvt>("CvT-13-NAS: of its published size, its details are ours", cvt_13_nas()));
+          entry<Cvt>("CvT-13-NAS: published outline and size, its blocks are ours", cvt_13_nas()));
     r.add("cvt_c10",
           entry<Cvt>("CvT for CIFAR-10: 3 convolutional stages, 5 blocks of 48 to 192", cvt_c10()));
     r.add("addition_cnn",

@@ -135,9 +135,13 @@ ModelFamily cvt_family() {
           "keys and values are projected through depth-wise 3 × 3 convolutions, those of keys and "
           "values with stride 2: a quarter of the keys, and a quarter of the cost of attention. As "
           "the convolutions know where a token lies, there is no positional encoding at all. A "
-          "class token joins the last stage. `cvt_13_nas` has the published size of the searched "
-          "network; what the search found is published in outline only, so its details are ours, "
-          "and the accuracy published for it is not to be expected.",
+          "class token joins the last stage. Of the searched network, `cvt_13_nas`, the size "
+          "is published and an outline: keys with stride 2 and MLPs of ratio 2 at the beginning "
+          "and "
+          "the end, stride 1 and ratio 4 in most layers between. Read as the three stages this "
+          "gives 14.1M parameters, not the published 18M; so it is read over the 13 blocks, and "
+          "which of them are the middle is our choice (5 to 11 have ratio 4, 6 to 9 stride 1). The "
+          "accuracy published for it is not to be expected.",
       .paper = "Wu et al., \"CvT: Introducing Convolutions to Vision Transformers\" (2021)",
       .shown = "cvt_13",
       .blocks = {"stage#.blocks.#"},

@@ -50,21 +50,24 @@ int64_t width_of(const std::vector<int64_t>& shape) {
   return is_map(shape) ? shape[1] : shape.back();
 }
 
-/// The attention of a block. What the summary calls Attention takes (B, T, 3, H, D) or (B, T, H,
-/// D); else the softmax tells, (B, H, Tq, Tk) or, of windows, (B, windows, H, Tq, Tk).
+/// The attention of a block. Packed queries, keys and values are (B, T, 3, H, D): fewer keys than
+/// tokens are those of a window. Where no layer is named Attention, the softmax tells, (B, H, Tq,
+/// Tk).
 void read_attention(const LayerSummary& layer, Stage& stage) {
   const auto& in = layer.input;
-  if (layer.kind == "Attention") {
-    const auto heads = from_end(in, 2);
-    if (in[0] > 1)
-      stage.inner = {in[0], grid_of(in[1]), layer.output.back(), heads};
+  if (layer.kind == "Attention" && in[0] > 1) {
+    stage.inner = {in[0], grid_of(in[1]), layer.output.back(), layer.heads};
+  } else if (layer.kind == "Attention") {
+    stage.heads = layer.heads;
+    if (layer.keys == layer.output[1]) return;
+    if (in.size() == 5)
+      stage.window = grid_of(layer.keys).rows;
     else
-      stage.heads = heads;
-  } else if (layer.kind == "Softmax" && in.size() >= 4) {
+      stage.keys = grid_of(layer.keys);
+  } else if (layer.kind == "Softmax" && in.size() == 4) {
     const auto queries = from_end(in, 2), keys = from_end(in, 1);
     stage.heads = from_end(in, 3);
-    if (in.size() == 5 && in[1] > 1) stage.window = grid_of(keys).rows;
-    if (in.size() == 4 && keys != queries) stage.keys = grid_of(keys);
+    if (keys != queries) stage.keys = grid_of(keys);
   }
 }
 

@@ -85,7 +85,7 @@ std::string svg_grid(const TokenGrid& g, double left, double top, double cell, i
 /// A square of cells with windows and, beside it, the tokens that have no place; of a sequence, a
 /// strip that is broken off.
 std::string svg_tokens(const Column& c, int64_t x, int64_t y) {
-  const auto left = static_cast<double>(x + (kBox - kGrid) / 2), top = static_cast<double>(y);
+  const auto left = static_cast<double>(x) + (kBox - kGrid) / 2.0, top = static_cast<double>(y);
   if (c.grid.rows == 1 && c.grid.columns > 1) {
     constexpr int64_t kShown = 8;
     const double cell = static_cast<double>(kGrid) / (kShown + 2);
