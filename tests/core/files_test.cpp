@@ -53,6 +53,7 @@ TEST(Files, APathThatCannotBeFollowedIsNamedWithTheCause) {
 TEST(Files, NamesTheFileThatCannotBeRead) {
   EXPECT_TRUE(test::contains(test::error_of([] { read_file("/no/such/file"); }), "/no/such/file"));
   EXPECT_TRUE(test::contains(test::error_of([] { read_file("/tmp"); }), "is a folder"));
+  EXPECT_TRUE(test::contains(test::error_of([] { read_file("/dev/zero"); }), "is a device"));
 }
 
 }  // namespace vitrine

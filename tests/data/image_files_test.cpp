@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>  // before jpeglib.h, which needs FILE
+#include <cstdlib>
+#include <vector>
+
+#include <jpeglib.h>
+
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
@@ -11,7 +17,44 @@ namespace {
 
 const fs::path kImages = fs::path(VITRINE_SOURCE_DIR) / "tests/fixtures/images";
 
+/// A progressive JPEG with a scan for each of the first `coefficients` of the three components.
+std::string jpeg_of_many_scans(int coefficients) {
+  jpeg_error_mgr errors;
+  jpeg_compress_struct jpeg;
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&jpeg, &bytes, &size);
+  jpeg.image_width = jpeg.image_height = 8;
+  jpeg.input_components = 3;
+  jpeg.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&jpeg);
+  std::vector<jpeg_scan_info> scans = {{3, {0, 1, 2}, 0, 0, 0, 0}};
+  for (int c = 0; c < 3; ++c)
+    for (int k = 1; k <= coefficients; ++k)
+      scans.push_back({1, {c, 0, 0, 0}, k, k == coefficients ? 63 : k, 0, 0});
+  jpeg.scan_info = scans.data();
+  jpeg.num_scans = static_cast<int>(scans.size());
+  jpeg_start_compress(&jpeg, TRUE);
+  std::vector<unsigned char> row(8 * 3, 100);
+  auto* line = row.data();
+  for (int y = 0; y < 8; ++y) jpeg_write_scanlines(&jpeg, &line, 1);
+  jpeg_finish_compress(&jpeg);
+  std::string text(reinterpret_cast<const char*>(bytes), size);
+  jpeg_destroy_compress(&jpeg);
+  std::free(bytes);
+  return text;
+}
+
 }  // namespace
+
+TEST(ImageFiles, AJpegHasAtMostAHundredScans) {
+  EXPECT_EQ(decode_image(jpeg_of_many_scans(30), "few.jpg").width, 8);
+  EXPECT_TRUE(
+      test::contains(test::error_of([] { decode_image(jpeg_of_many_scans(40), "many.jpg"); }),
+                     "many.jpg: not a readable JPEG file: more than 100 scans"));
+}
 
 class EveryKindOfFile : public testing::TestWithParam<const char*> {};
 

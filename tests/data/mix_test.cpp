@@ -36,7 +36,7 @@ TEST(Cutmix, PastesTheRectangleOfTheExampleBefore) {
 }
 
 TEST(Cutmix, TheRectangleIsCutAtTheEdges) {
-  const auto middle = cutmix_rectangle(32, 32, /*share=*/0.75, 16, 16);
+  const auto middle = cutmix_rectangle(32, 32, /*kept=*/0.75, 16, 16);
   EXPECT_EQ(middle.width * middle.height, 256);  // a quarter of 32 x 32
   const auto corner = cutmix_rectangle(32, 32, 0.75, 0, 31);
   EXPECT_EQ(corner.left, 0);

@@ -71,6 +71,8 @@ class TemporaryFile {
 std::string read_file(const fs::path& path) {
   std::error_code unknown;  // a path that cannot be followed is reported by the open below
   check(!fs::is_directory(path, unknown), "read: {} is a folder, expected a file", path.string());
+  check(!fs::is_character_file(path, unknown), "read: {} is a device, expected a file",
+        path.string());  // it may have no end
   std::ifstream in(path, std::ios::binary);
   check(in.good(), "read: cannot open {}: {}", path.string(), std::strerror(errno));
   std::string text;

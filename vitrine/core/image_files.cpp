@@ -77,6 +77,18 @@ bool read_png_header(PngReading& r) {
   return true;
 }
 
+/// Reads the header; false if it is not readable.
+bool open_png(PngReading& r, std::string_view bytes) {
+  r.rest = bytes;
+  r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, png_failed, png_warned);
+  r.info = png_create_info_struct(r.png);
+  return read_png_header(r);
+}
+
+ImageSize size_of(const PngReading& r) {
+  return {png_get_image_width(r.png, r.info), png_get_image_height(r.png, r.info)};
+}
+
 bool read_png_pixels(PngReading& r) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_expand(r.png);
@@ -92,12 +104,8 @@ bool read_png_pixels(PngReading& r) {
 
 Image decode_png(std::string_view bytes, const std::string& name) {
   PngReading r;
-  r.rest = bytes;
-  r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, png_failed, png_warned);
-  r.info = png_create_info_struct(r.png);
-  check(read_png_header(r), "{}: not a readable PNG file: {}", name, r.message);
-  const int64_t width = png_get_image_width(r.png, r.info);
-  const int64_t height = png_get_image_height(r.png, r.info);
+  check(open_png(r, bytes), "{}: not a readable PNG file: {}", name, r.message);
+  const auto [width, height] = size_of(r);
   check_size(name, width, height);
   r.rgba.resize(width * height * 4);
   for (int64_t y = 0; y < height; ++y) r.rows.push_back(r.rgba.data() + y * width * 4);
@@ -105,8 +113,12 @@ Image decode_png(std::string_view bytes, const std::string& name) {
   return without_alpha(r.rgba, width, height);
 }
 
+/// A progressive JPEG has about ten scans, each of which may cost as much time as the whole image.
+constexpr int kMostScans = 100;
+
 struct JpegReading {
   jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
   jpeg_decompress_struct jpeg;
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = "broken data";
@@ -127,6 +139,13 @@ struct JpegReading {
         c->err->error_exit(c);
     };
     jpeg_create_decompress(&jpeg);
+    progress.progress_monitor = [](j_common_ptr c) {
+      if (reinterpret_cast<j_decompress_ptr>(c)->input_scan_number <= kMostScans) return;
+      auto* self = static_cast<JpegReading*>(c->client_data);
+      std::snprintf(self->message, sizeof self->message, "more than %d scans", kMostScans);
+      std::longjmp(self->jump, 1);
+    };
+    jpeg.progress = &progress;
   }
   JpegReading(const JpegReading&) = delete;
   JpegReading& operator=(const JpegReading&) = delete;
@@ -181,13 +200,32 @@ Image decode_webp(std::string_view bytes, const std::string& name) {
   return without_alpha(rgba, width, height);
 }
 
+bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xFF\xD8\xFF"); }
+
 }  // namespace
 
+std::optional<ImageSize> stated_image_size(std::string_view bytes) {
+  if (is_png(bytes)) {
+    PngReading r;
+    return open_png(r, bytes) ? std::optional(size_of(r)) : std::nullopt;
+  }
+  if (is_jpeg(bytes)) {
+    JpegReading r;
+    if (!read_jpeg_header(r, bytes)) return std::nullopt;
+    return ImageSize{r.jpeg.image_width, r.jpeg.image_height};
+  }
+  int width = 0, height = 0;
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+  if (!WebPGetInfo(data, bytes.size(), &width, &height)) return std::nullopt;
+  return ImageSize{width, height};
+}
+
 Image decode_image(std::string_view bytes, const std::string& name) {
-  const auto starts_with = [&](std::string_view magic) { return bytes.starts_with(magic); };
-  if (starts_with("\x89PNG\r\n\x1a\n")) return decode_png(bytes, name);
-  if (starts_with("\xFF\xD8\xFF")) return decode_jpeg(bytes, name);
-  if (starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP")) return decode_webp(bytes, name);
+  if (is_png(bytes)) return decode_png(bytes, name);
+  if (is_jpeg(bytes)) return decode_jpeg(bytes, name);
+  if (bytes.starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP"))
+    return decode_webp(bytes, name);
   check(!bytes.empty(), "{}: the file is empty, expected a JPEG, PNG or WebP image", name);
   fail("{}: not a JPEG, PNG or WebP image, whatever its name says; replace or remove it", name);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,16 @@ namespace vitrine {
 /// 16 bits become 8, transparent parts are laid on white. Anything else, broken data and absurd
 /// sizes throw an `Error` that starts with `name`.
 Image decode_image(std::string_view bytes, const std::string& name);
+
+struct ImageSize {
+  int64_t width = 0, height = 0;
+
+  int64_t pixels() const { return width * height; }
+};
+
+/// The size that the header of a JPEG, PNG or WebP file states, before anything is decoded; nothing
+/// if there is none to find.
+std::optional<ImageSize> stated_image_size(std::string_view bytes);
 
 /// `decode_image` of a file.
 Image read_image(const fs::path& path);

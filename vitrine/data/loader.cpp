@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "vitrine/core/error.h"
@@ -41,16 +42,26 @@ struct Loader::State {
     const auto size = static_cast<int64_t>(order.size());
     steps = (size + options.batch - 1) / options.batch;
     claimed = wanted = options.first_step;
-    for (int64_t w = 0; w < options.workers; ++w) workers.emplace_back([this] { work(); });
+    try {
+      for (int64_t w = 0; w < options.workers; ++w) workers.emplace_back([this] { work(); });
+    } catch (const std::system_error& e) {
+      stop();
+      fail("loader: cannot start {} workers: {}; choose fewer (data.workers)", options.workers,
+           e.what());
+    }
   }
 
-  ~State() {
+  ~State() { stop(); }
+
+  /// Ends the workers.
+  void stop() {
     {
       const std::lock_guard lock(mutex);
       stopping = true;
     }
     may_claim.notify_all();
     for (auto& worker : workers) worker.join();
+    workers.clear();
   }
 
   void work() {

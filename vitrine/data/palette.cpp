@@ -97,7 +97,8 @@ int64_t Palette::nearest(float red, float green, float blue) const {
   int64_t best = 0;
   float least = std::numeric_limits<float>::infinity();
   for (auto i = first_[cell]; i < first_[cell + 1]; ++i) {
-    const float distance = squared_distance(pixel.data(), colors_.data() + 3 * candidates_[i]);
+    const float distance =
+        squared_distance(pixel.data(), colors_.data() + 3 * int64_t{candidates_[i]});
     if (distance >= least) continue;
     least = distance;
     best = candidates_[i];

@@ -110,6 +110,12 @@ std::string clean_text(std::string_view text) {
   return result;
 }
 
+std::vector<std::string> clean_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> result;
+  for (const auto& text : texts) result.push_back(clean_text(text));
+  return result;
+}
+
 double text_width(std::string_view text, double size, bool bold) {
   double width = 0;
   for (const auto character : characters(text)) width += advance(character);

@@ -8,6 +8,7 @@
 #include "vitrine/core/settings.h"
 #include "vitrine/models/model.h"
 #include "vitrine/models/no_random_init.h"
+#include "vitrine/plot/text.h"
 #include "vitrine/weights/importers.h"
 #include "vitrine/weights/weight_shapes.h"
 
@@ -30,7 +31,9 @@ CheckpointInfo info_from(const std::map<std::string, std::string>& metadata, con
   read("model", info.model);
   info.recipe = checkpoint_entry(metadata, "recipe", path);
   try {
-    info.classes = nlohmann::json::parse(checkpoint_entry(metadata, "classes", path));
+    // Files come from anywhere, and terminals obey control characters.
+    info.classes =
+        plot::clean_texts(nlohmann::json::parse(checkpoint_entry(metadata, "classes", path)));
     info.epoch = std::stoll(checkpoint_entry(metadata, "epoch", path));
     info.step = std::stoll(checkpoint_entry(metadata, "step", path));
   } catch (const std::exception& e) {

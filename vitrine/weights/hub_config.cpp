@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "vitrine/core/error.h"
+#include "vitrine/plot/text.h"
 
 namespace vitrine {
 namespace {
@@ -158,13 +159,13 @@ Preprocess timm_config_preprocess(const json& cfg) {
 
 /// A list of names, or an object from number to name.
 std::vector<std::string> names_of(const json& labels, const std::string& entry) {
-  if (labels.is_array()) return labels.get<std::vector<std::string>>();
+  if (labels.is_array()) return plot::clean_texts(labels);
   std::vector<std::string> names;
   for (size_t i = 0; i < labels.size(); ++i) {
     const auto found = labels.find(std::to_string(i));
     check(found != labels.end(), "import: {} has {} names, but none for class {}", entry,
           labels.size(), i);
-    names.push_back(found->get<std::string>());
+    names.push_back(plot::clean_text(found->get<std::string>()));
   }
   return names;
 }
@@ -196,7 +197,8 @@ HubConfig timm_config(const json& root) {
   if (root.contains("label_names")) config.classes = names_of(root["label_names"], "label_names");
   // Names are often numbers of WordNet, and descriptions the words.
   if (root.contains("label_descriptions"))
-    for (auto& name : config.classes) name = root["label_descriptions"].value(name, name);
+    for (auto& name : config.classes)
+      name = plot::clean_text(root["label_descriptions"].value(name, name));
   return config;
 }
 

@@ -41,7 +41,7 @@ struct Recognised {
   TensorFile file;
 };
 
-Recognised recognise(TensorFile file, const std::string& origin) {
+Recognised recognise(const TensorFile& file, const std::string& origin) {
   std::vector<std::string> known;
   for (const auto& [name, importer] : importers()) {
     auto prepared = importer.prepare ? importer.prepare(file) : file;
@@ -84,7 +84,7 @@ Published read_published(const fs::path& path, TensorContent content) {
   if (folder)
     if (const auto palette = read_hub_palette(path))
       stored.tensors.emplace_back(kPaletteTensor, palette_tensor(*palette));
-  auto [source, file] = recognise(std::move(stored), origin);
+  auto [source, file] = recognise(stored, origin);
   const auto& importer = importers().get(source);
   MappedFile mapped(importer.map, file, origin);
   auto description = importer.describe(mapped);

@@ -167,8 +167,9 @@ NameMap spelled(NameMap map, const std::function<bool(const std::string& pattern
     });
   };
   for (auto& [name, ways] : map.spellings) {
-    const auto used = std::find_if(ways.begin(), ways.end(),
-                                   [&](const std::string& way) { return is_used(name, way); });
+    const auto used =
+        std::find_if(ways.begin(), ways.end(),
+                     [&, &name = name](const std::string& way) { return is_used(name, way); });
     ways = {used != ways.end() ? *used : ways[0]};
     for (auto& row : map.rows) row = row_with(row, name, ways[0], name);
   }

@@ -51,7 +51,7 @@ std::string variant_of_sizes(const T2tVitVariant (&variants)[kCount], int64_t di
 
 /// The shapes tell everything but heads and windows, which are those of the published networks.
 ModelDescription describe_t2t_vit(const MappedFile& file, const std::string& projection) {
-  constexpr int64_t kWindow = 7 * 7, kStride = 16, kHeadDim = 64;
+  constexpr int64_t kWindow = 49, kStride = 16, kHeadDim = 64;
   const auto windows =
       file.our_shape("tokens_to_token.attention1." + projection, 2);  // (3 token_dim, window)
   const auto dim = file.our_shape("norm.weight", 1)[0];
