@@ -17,11 +17,14 @@ inline ModelChoice small(const std::string& name) {
   const auto has = [&](const std::string& key) { return says("\n" + key + ":"); };
   const bool hybrid = has("backbone") && !says("kind: none");
   std::string overrides = "name: " + name + "\n";
-  const auto per_stage = [&](const std::string& key, std::vector<int64_t> numbers) {
+  const auto list_of = [&](const std::string& key) {
     const auto begin = text.find("\n" + key + ": [");
-    if (begin == std::string::npos) return;
-    const auto list = text.substr(begin, text.find(']', begin) - begin);
-    numbers.resize(std::count(list.begin(), list.end(), ',') + 1);
+    return begin == std::string::npos ? "" : text.substr(begin, text.find(']', begin) - begin);
+  };
+  const auto per_stage = [&](const std::string& key, std::vector<int64_t> numbers) {
+    if (list_of(key).empty()) return;
+    const auto dims = list_of("dims");
+    numbers.resize(std::count(dims.begin(), dims.end(), ',') + 1);
     overrides += fmt::format("{}: [{}]\n", key, fmt::join(numbers, ", "));
   };
   if (has("dims")) {  // a pyramid, whose lists have a number for each stage
@@ -29,6 +32,7 @@ inline ModelChoice small(const std::string& name) {
     per_stage("depths", {1, 2, 1, 1});
     per_stage("heads", {1, 2, 2, 2});
     per_stage("mlp_ratios", {2, 2, 2, 2});
+    per_stage("kv_strides", {2, 2, 2, 2});
     per_stage("patches", {2, 2, 2, 2});
     per_stage("strides", {2, 2, 2, 2});
   }

@@ -170,6 +170,28 @@ TEST(Optimizer, DecaysOnlyWhatIsToBeDecayed) {
   }
 }
 
+TEST(RecipeName, HasNoControlCharacters) {
+  Recipe recipe;
+  recipe.name = std::string("a\0b", 3);
+  EXPECT_TRUE(test::contains(test::error_of([&] { recipe.validate(); }), "name 'a b' must be"));
+}
+
+TEST(Metrics, OfAnotherProgramDoNotStopTheReader) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "metrics.jsonl";
+  write_file_atomically(
+      path, "{\"kind\": 3}\n{\"kind\": \"step\", \"epoch\": \"one\", \"loss\": 0.5}\n[1]\n");
+  const auto lines = read_metrics(path);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].epoch, 0);
+  EXPECT_EQ(lines[0].values, (Metrics{{"loss", 0.5}}));
+}
+
+TEST(Metrics, SumsThatFitNoMetricsAreRefused) {
+  EXPECT_THROW(MetricAccumulator::restored({}, {}), Error);
+  EXPECT_THROW(MetricAccumulator::restored({1, 2}, {"accuracy"}), Error);
+}
+
 TEST(MetricsFile, GoesOnBehindWhatIsKeptAndSkipAnIncompleteLine) {
   test::TemporaryFolder folder;
   const auto path = folder / "metrics.jsonl";

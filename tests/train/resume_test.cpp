@@ -11,6 +11,7 @@
 #include "tests/support/small_checkpoint.h"
 #include "tests/support/training.h"
 #include "vitrine/core/random.h"
+#include "vitrine/train/metrics.h"
 
 namespace vitrine {
 namespace {
@@ -71,8 +72,8 @@ class Resume : public testing::Test {
     whole_ = test::only_run(folder_ / "whole");
   }
 
-  /// Starts a run and stops it by `signal` as soon as `file` of its folder exists.
-  fs::path stopped_by(int signal, const std::string& out, const std::string& file) {
+  /// Starts a run and waits until `file` of its folder exists: its process and its folder.
+  std::pair<pid_t, fs::path> started(const std::string& out, const std::string& file) {
     const auto child = start(train(out), log());
     fs::path run;
     for (int i = 0; i < 4000; ++i) {
@@ -80,6 +81,12 @@ class Resume : public testing::Test {
       if (!run.empty() && fs::exists(run / file)) break;
       std::this_thread::sleep_for(milliseconds(5));
     }
+    return {child, run};
+  }
+
+  /// Starts a run and stops it by `signal` as soon as `file` of its folder exists.
+  fs::path stopped_by(int signal, const std::string& out, const std::string& file) {
+    const auto [child, run] = started(out, file);
     ::kill(child, signal);
     code_ = finish(child);
     return run;
@@ -90,9 +97,15 @@ class Resume : public testing::Test {
       EXPECT_TRUE(test::same_tensors(whole_ / file, run / file)) << file;
   }
 
+  static void expect_only_checkpoints(const fs::path& run) {
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints"))
+      EXPECT_EQ(entry.path().extension(), ".safetensors") << "left behind: " << entry.path();
+  }
+
   void kill_again_and_again(const std::vector<std::string>& overrides);
 
   static constexpr const char* kState = "checkpoints/resume.safetensors";
+  static constexpr const char* kPrevious = "checkpoints/resume.previous.safetensors";
   static constexpr const char* kLast = "checkpoints/last.safetensors";
 
   test::TemporaryFolder folder_;
@@ -121,8 +134,7 @@ void Resume::kill_again_and_again(const std::vector<std::string>& overrides) {
   EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
   EXPECT_GE(kills, 2);
   expect_same_as_whole(run);
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints"))
-    EXPECT_EQ(entry.path().extension(), ".safetensors") << "left behind: " << entry.path();
+  expect_only_checkpoints(run);
 }
 
 }  // namespace
@@ -130,6 +142,19 @@ void Resume::kill_again_and_again(const std::vector<std::string>& overrides) {
 TEST_F(Resume, AKilledVitEndsWithTheSameBits) { kill_again_and_again(kVit); }
 
 TEST_F(Resume, AKilledCnnEndsWithTheSameBits) { kill_again_and_again(kCnn); }
+
+TEST_F(Resume, AKilledRunNotesTheEvaluationsInsideItsEpochsOnce) {
+  kill_again_and_again({"train.evaluate_steps=4", "train.checkpoint_steps=5"});
+  const auto evaluations = [](const fs::path& run) {
+    std::vector<std::pair<int64_t, double>> noted;
+    for (const auto& line : read_metrics(run / "metrics.jsonl"))
+      if (line.kind == "evaluation") noted.emplace_back(line.step, line.value("validation_loss"));
+    return noted;
+  };
+  const auto expected = evaluations(whole_);
+  EXPECT_EQ(expected.size(), 16u);  // of 18 steps in each of four epochs; one falls on an end
+  EXPECT_EQ(evaluations(test::only_run(folder_ / "killed")), expected);
+}
 
 TEST_F(Resume, AKilledStudentEndsWithTheSameBits) {
   const auto teacher = folder_ / "teacher.safetensors";
@@ -181,6 +206,29 @@ TEST_F(Resume, AFinishedRunStaysAsItIs) {
   EXPECT_EQ(read_file(whole_ / kLast), before);
 }
 
+TEST_F(Resume, IsRefusedWhileAnotherProcessIsAtWork) {
+  const auto [child, run] = started("busy", kState);
+  ::kill(child, SIGSTOP);
+  const auto half_written = run / "checkpoints" / "resume.safetensors.1.tmp";
+  write_file_atomically(half_written, "text");
+  const auto second = folder_ / "second.txt";
+  EXPECT_EQ(finish(start(resume(run), second)), 1);
+  EXPECT_TRUE(test::contains(read_file(second), "another process is at work in " + run.string()));
+  EXPECT_TRUE(fs::exists(half_written));
+  ::kill(child, SIGCONT);
+  EXPECT_EQ(finish(child), 0) << read_file(log());
+}
+
+TEST_F(Resume, RemovesWhatAKilledProcessLeftButNoFileOfTheUser) {
+  const auto run = stopped_by(SIGKILL, "killed", kState);
+  const auto half_written = run / "checkpoints" / "resume.safetensors.1.tmp";
+  const auto notes = run / "notes.tmp";
+  for (const auto& file : {half_written, notes}) write_file_atomically(file, "text");
+  EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
+  EXPECT_FALSE(fs::exists(half_written));
+  EXPECT_TRUE(fs::exists(notes));
+}
+
 TEST_F(Resume, RefusesAnotherRecipeAndWhatIsNotARun) {
   train_whole();
   EXPECT_EQ(finish(start(resume(folder_.path()), log())), 1);
@@ -189,6 +237,58 @@ TEST_F(Resume, RefusesAnotherRecipeAndWhatIsNotARun) {
   other.insert(other.end(), {"--resume", whole_.string(), "train.epochs=9"});
   EXPECT_EQ(finish(start(other, log())), 1);
   EXPECT_TRUE(test::contains(read_file(log()), "is not the recipe of"));
+}
+
+TEST_F(Resume, LeavesNothingBehindIfItWasKilledJustBeforeWritingAState) {
+  train_whole();
+  const auto run = stopped_by(SIGKILL, "killed", kState);
+  fs::remove(run / kPrevious);
+  fs::create_hard_link(run / kState, run / kPrevious);  // as it is between the two steps of saving
+  EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
+  expect_same_as_whole(run);
+  expect_only_checkpoints(run);
+}
+
+TEST_F(Resume, GoesBackToTheStateBeforeADamagedOneAndEndsWithTheSameBits) {
+  train_whole();
+  const auto run = stopped_by(SIGKILL, "damaged", kLast);
+  ASSERT_TRUE(fs::exists(run / kPrevious));
+  auto bytes = read_file(run / kState);
+  bytes[bytes.size() / 2] ^= 1;
+  write_file_atomically(run / kState, bytes);
+  EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
+  EXPECT_TRUE(test::contains(read_file(log()), "goes on from the state before that one"));
+  expect_same_as_whole(run);
+}
+
+TEST_F(Resume, SaysWhatIsDamagedIfThereIsNoOtherState) {
+  const auto run = stopped_by(SIGKILL, "damaged", kState);
+  fs::remove(run / kPrevious);
+  fs::resize_file(run / kState, 100);
+  EXPECT_EQ(finish(start(resume(run), log())), 1);
+  EXPECT_TRUE(test::contains(read_file(log()), kState));
+}
+
+TEST_F(Resume, RefusesARecipeOrDataThatWereChangedButForTheLength) {
+  const auto run = stopped_by(SIGKILL, "edited", kLast);
+  const auto recipe = read_file(run / "recipe.yaml");
+  const auto before = read_file(run / kState);
+  const auto resume_with = [&](const std::string& old_text, const std::string& new_text) {
+    auto text = recipe;
+    const auto at = text.find(old_text);
+    EXPECT_NE(at, std::string::npos) << old_text << " is not in\n" << recipe;
+    text.replace(at, old_text.size(), new_text);
+    write_file_atomically(run / "recipe.yaml", text);
+    return finish(start(resume(run), log()));
+  };
+  EXPECT_EQ(resume_with("batch: 16", "batch: 8"), 1);
+  EXPECT_TRUE(test::contains(read_file(log()), "data.batch 8 instead of 16"));
+  EXPECT_EQ(resume_with("seed: 3", "seed: 4"), 1);
+  EXPECT_TRUE(test::contains(read_file(log()), "seed 4 instead of 3"));
+  EXPECT_EQ(resume_with("train: 320", "train: 300"), 1);
+  EXPECT_TRUE(test::contains(read_file(log()), "began with 288, 32, 64 examples"));
+  EXPECT_EQ(read_file(run / kState), before);
+  EXPECT_EQ(resume_with("epochs: 4", "epochs: 5"), 0) << read_file(log());
 }
 
 TEST_F(Resume, RefusesTheStateOfAnotherModelAndLeavesEverythingAsItWas) {

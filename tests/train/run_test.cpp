@@ -27,7 +27,7 @@ class Running : public testing::Test {
  protected:
   Running() { write_file_atomically(recipe_, test::small_recipe()); }
 
-  Recipe recipe(std::vector<std::string> overrides) const {
+  Recipe recipe(const std::vector<std::string>& overrides) const {
     return read_recipe(recipe_.string(), overrides);
   }
 

@@ -79,6 +79,38 @@ TEST_F(Training, SameSeedGivesTheSameBitsAndAnotherSeedOthers) {
   EXPECT_FALSE(test::same_tensors(a, last()));
 }
 
+TEST_F(Training, EvaluationsInsideAnEpochAreNotedAndChangeNothingElse) {
+  const auto whole = run({"train.epochs=2"}, "a");
+  const auto a = last(), best = path_ / "checkpoints" / "best.safetensors";
+  const auto noted = run({"train.epochs=2", "train.evaluate_steps=6"}, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+  EXPECT_TRUE(test::same_tensors(best, path_ / "checkpoints" / "best.safetensors"));
+  EXPECT_EQ(noted.validation, whole.validation);
+  std::vector<int64_t> steps, epochs;
+  for (const auto& line : read_metrics(path_ / "metrics.jsonl")) {
+    if (line.kind != "evaluation") continue;
+    steps.push_back(line.step);
+    epochs.push_back(line.epoch);
+    EXPECT_GT(line.value("validation_loss"), 0);
+    EXPECT_GT(line.value("seconds"), 0);
+  }
+  // 18 steps in an epoch: its end has the evaluation of the epoch.
+  EXPECT_EQ(steps, (std::vector<int64_t>{6, 12, 24, 30}));
+  EXPECT_EQ(epochs, (std::vector<int64_t>{1, 1, 2, 2}));
+}
+
+TEST_F(Training, EvaluationsInsideAnEpochLeaveBatchNormInTraining) {
+  const std::vector<std::string> cnn = {
+      "model={name: resnet18, image: 16, classes: 4, stem: cifar, blocks: [1]}", "train.ema=0",
+      "train.epochs=1"};
+  auto noted = cnn;
+  noted.emplace_back("train.evaluate_steps=5");
+  run(cnn, "a");
+  const auto a = last();
+  run(noted, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+}
+
 TEST_F(Training, AccumulationEqualsTheLargerBatch) {
   run(plain({"data.batch=32"}), "a");
   const auto a = load_safetensors(last());
@@ -206,6 +238,7 @@ TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
   EXPECT_EQ(result.epochs, 2);
   EXPECT_EQ(result.checkpoint_bytes,
             static_cast<int64_t>(fs::file_size(run / "checkpoints/best.safetensors")));
+  EXPECT_GT(result.peak_bytes, result.checkpoint_bytes);
 }
 
 TEST_F(Training, TheCommandTrainsANetworkThatAdds) {

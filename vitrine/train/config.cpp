@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "vitrine/core/checks.h"
+#include "vitrine/plot/text.h"
 #include "vitrine/train/freeze.h"
 #include "vitrine/train/init_backbone.h"
 #include "vitrine/train/init_weights.h"
@@ -112,6 +113,9 @@ void TrainConfig::visit(Fields& f) {
     "bf16 = autocast, for devices that have it");
   f("patience", patience, "stop after this many evaluations without a better one; 0 = never");
   f("evaluate_every", evaluate_every, "epochs between two evaluations");
+  f("evaluate_steps", evaluate_steps,
+    "steps between two evaluations inside an epoch, points of the validation curve that choose no "
+    "checkpoint; 0 = only after epochs");
   f("goal", goal,
     "stop as soon as the selection metric on the validation set reaches this; 0 = never");
   f("budget_seconds", budget_seconds,
@@ -136,9 +140,10 @@ void TrainConfig::validate() const {
   check_fraction("train", "ema", ema);
   check(clip >= 0, "train: clip {} is negative", clip);
   check(evaluate_every > 0, "train: evaluate_every {} must be at least 1", evaluate_every);
-  check(patience >= 0 && checkpoint_steps >= 0 && log_steps >= 0,
-        "train: patience {}, checkpoint_steps {} and log_steps {} must not be negative", patience,
-        checkpoint_steps, log_steps);
+  check(patience >= 0 && evaluate_steps >= 0 && checkpoint_steps >= 0 && log_steps >= 0,
+        "train: patience {}, evaluate_steps {}, checkpoint_steps {} and log_steps {} must not be "
+        "negative",
+        patience, evaluate_steps, checkpoint_steps, log_steps);
   check(budget_seconds >= 0, "train: budget_seconds {} is negative", budget_seconds);
   check(!recompute || precision == Precision::Float32,
         "train: recompute and precision bf16 do not go together; choose one");
@@ -170,8 +175,9 @@ void Recipe::visit(Fields& f) {
 }
 
 void Recipe::validate() const {
-  check(!name.empty() && name.find('/') == std::string::npos,
-        "recipe: name '{}' must be a plain word", name);
+  const auto shown = plot::clean_text(name);
+  check(!name.empty() && name.find('/') == std::string::npos && shown == name,
+        "recipe: name '{}' must be a plain word, without slashes or control characters", shown);
   model->validate();
   data.validate();
   train.validate();

@@ -58,6 +58,7 @@ struct TrainConfig {
   Precision precision = Precision::Float32;
   int64_t patience = 0;
   int64_t evaluate_every = 1;
+  int64_t evaluate_steps = 0;
   double goal = 0;
   double budget_seconds = 0;
   int64_t checkpoint_steps = 0;

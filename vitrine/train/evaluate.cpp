@@ -50,6 +50,8 @@ std::vector<std::string> MetricAccumulator::names() const {
 
 MetricAccumulator MetricAccumulator::restored(const std::vector<double>& sums,
                                               const std::vector<std::string>& names) {
+  check(sums.size() == names.size() + 2, "resume: {} sums of {} metrics, expected {}", sums.size(),
+        names.size(), names.size() + 2);
   MetricAccumulator result;
   result.target_count_ = static_cast<int64_t>(sums.at(0));
   result.loss_sum_ = sums.at(1);

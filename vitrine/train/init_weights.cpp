@@ -19,8 +19,9 @@ std::vector<std::string> replace_head(Model& model, int64_t classes) {
   model.reset_head(classes);
   std::vector<std::string> names;
   for (const auto& [name, weight] : named_weights(model)) {
-    const bool kept = std::any_of(before.begin(), before.end(),
-                                  [&](const auto& old) { return old.second.is_same(weight); });
+    const bool kept =
+        std::any_of(before.begin(), before.end(),
+                    [&, &weight = weight](const auto& old) { return old.second.is_same(weight); });
     if (!kept) names.push_back(name);
   }
   return names;

@@ -46,9 +46,12 @@ std::vector<MetricsLine> read_metrics(const fs::path& path) {
   std::vector<MetricsLine> lines;
   for (std::string text; std::getline(in, text);) {
     const auto j = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!j.is_object() || !j.contains("kind")) continue;
-    MetricsLine line{j["kind"], j.value("epoch", int64_t{0}), j.value("step", int64_t{0}),
-                     j.value("time", 0.0)};
+    if (!j.is_object() || !j.contains("kind") || !j["kind"].is_string()) continue;
+    const auto number = [&](const char* key) {
+      return j.contains(key) && j[key].is_number() ? j[key].get<double>() : 0;
+    };
+    MetricsLine line{j["kind"], static_cast<int64_t>(number("epoch")),
+                     static_cast<int64_t>(number("step")), number("time")};
     for (const auto& [key, value] : j.items())
       if (value.is_number() && key != "epoch" && key != "step" && key != "time")
         line.values.emplace_back(key, value.get<double>());

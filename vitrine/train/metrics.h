@@ -10,7 +10,7 @@ namespace vitrine {
 
 /// One line of metrics.jsonl.
 struct MetricsLine {
-  std::string kind;  // "step", "epoch" or "test"
+  std::string kind;  // "step", "evaluation" (inside an epoch), "epoch" or "test"
   int64_t epoch = 0, step = 0;
   double time = 0;  // seconds since 1970
   Metrics values{};

@@ -5,7 +5,9 @@
 #include <ctime>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/folder_lock.h"
 #include "vitrine/core/interrupt.h"
+#include "vitrine/core/peak_memory.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
@@ -55,13 +57,15 @@ class Run {
         data_(data),
         objective_(make_objective(data, ObjectiveSettings(recipe.train, std::move(teacher)))) {}
 
-  RunOutcome run(std::shared_ptr<Model> model, bool resume, int64_t threads) {
+  RunOutcome run(std::shared_ptr<Model> model, bool resume, RunFingerprint fingerprint,
+                 int64_t threads) {
     say((resume ? "resume " : "run folder ") + folder_.path().string());
     auto outcome =
         train({.recipe = recipe_,
                .folder = folder_,
                .objective = *objective_,
                .resume = resume,
+               .fingerprint = std::move(fingerprint),
                .device = options_.device,
                .threads = threads,
                .show_progress = options_.show_progress,
@@ -74,6 +78,7 @@ class Run {
                .on_metrics = [&](const MetricsLine& line) { record(line); },
                .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
               std::move(model), data_);
+    outcome.peak_bytes = process_peak_bytes().value_or(0);
     if (outcome.stop_reason == StopReason::Interrupted) return outcome;
     say(fmt::format("{} after {} epochs, {} steps, {}", stop_reason_text(outcome.stop_reason),
                     outcome.epochs, outcome.steps, duration_text(outcome.seconds)));
@@ -180,12 +185,22 @@ std::shared_ptr<Model> new_model(Recipe& recipe, const Splits& data,
   return model;
 }
 
+void lock_run(std::optional<FolderLock>& lock, const RunFolder& folder) {
+  const auto path = folder.path().string();
+  lock.emplace(path, fmt::format("run: another process is at work in {}; wait for its end", path));
+}
+
 RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
   open_device(options.device);
-  recipe.data = resolved_data_config(recipe.data);
+  std::optional<FolderLock> lock;
   const auto say = [&](const std::string& text) {
     if (options.on_message) options.on_message(text);
   };
+  if (stored) {
+    lock_run(lock, *stored);
+    if (const auto note = recover_run_state(*stored); !note.empty()) say(note);
+  }
+  recipe.data = resolved_data_config(recipe.data);
   const auto begun_with = stored ? read_run_position(*stored).threads : 0;
   int64_t threads = at::get_num_threads();
   if (options.threads)
@@ -216,10 +231,11 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
       return {.stop_reason = StopReason::Interrupted, .folder = stored ? stored->path() : ""};
   }
   const auto folder = stored ? *stored : make_run_folder(recipe, options);
+  if (!stored) lock_run(lock, folder);
   std::optional<BackboneBypass> bypass;
   if (caches_maps) bypass.emplace();
   return Run(recipe, options, folder, computed ? *computed : data, teacher)
-      .run(std::move(model), stored.has_value(), threads);
+      .run(std::move(model), stored.has_value(), fingerprint_of(recipe, data), threads);
 }
 
 }  // namespace

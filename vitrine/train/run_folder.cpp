@@ -2,11 +2,25 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
+#include <cctype>
 #include <ctime>
 
 #include "vitrine/core/error.h"
 
 namespace vitrine {
+namespace {
+
+/// Whether the name is that of a file that `write_file_atomically` had not yet moved to its place:
+/// NAME.PROCESS.tmp.
+bool is_half_written(const fs::path& path) {
+  const auto process = path.stem().extension().string();
+  return path.extension() == ".tmp" && process.size() > 1 &&
+         std::all_of(process.begin() + 1, process.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
+}  // namespace
 
 RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
   make_folder(root);
@@ -32,7 +46,7 @@ RunFolder RunFolder::create_at(const fs::path& path) {
 void RunFolder::remove_leftovers() const {
   for (const auto& folder : {path_, path_ / "checkpoints"})
     for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+      if (is_half_written(entry.path())) fs::remove(entry.path());
 }
 
 RunFolder RunFolder::open(const fs::path& path) {

@@ -24,6 +24,8 @@ class RunFolder {
   fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
   /// What a resume needs: weights, moments, averages and the position in the run, in one file.
   fs::path resume() const { return path_ / "checkpoints" / "resume.safetensors"; }
+  /// The resume state before that one.
+  fs::path previous_resume() const { return path_ / "checkpoints" / "resume.previous.safetensors"; }
 
   /// Removes files that a killed process left half-written.
   void remove_leftovers() const;

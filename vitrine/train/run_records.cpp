@@ -131,7 +131,7 @@ void RunRecords::write_events(const MetricsLine& line) {
       add(kTest, name, value);
     else if (line.kind == "epoch" && name.starts_with(kTrain + "_"))
       add(kTrain, name.substr(kTrain.size() + 1), value);
-    else if (line.kind == "epoch" && name.starts_with(kValidation + "_"))
+    else if (name.starts_with(kValidation + "_"))
       add(kValidation, name.substr(kValidation.size() + 1), value);
     else
       add(kTrain, line.kind + "/" + name, value);

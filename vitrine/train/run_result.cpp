@@ -54,7 +54,8 @@ void write_run_outcome(const fs::path& file, const RunOutcome& o) {
                                        {"validation", metrics_json(o.validation)},
                                        {"test", metrics_json(o.test)},
                                        {"parameters", o.parameters},
-                                       {"checkpoint_bytes", o.checkpoint_bytes}};
+                                       {"checkpoint_bytes", o.checkpoint_bytes},
+                                       {"peak_bytes", o.peak_bytes}};
   write_file_atomically(file, json.dump(2) + "\n");
 }
 
@@ -73,6 +74,7 @@ RunOutcome read_run_outcome(const fs::path& file) {
             .seconds = json.at("seconds"),
             .parameters = json.at("parameters"),
             .checkpoint_bytes = json.at("checkpoint_bytes"),
+            .peak_bytes = json.value("peak_bytes", int64_t{0}),  // older results have none
             .folder = file.parent_path()};
   } catch (const nlohmann::json::exception& e) {
     fail("run result: {} is not the result of a run ({}); remove its folder and make the run again",

@@ -26,7 +26,8 @@ struct RunOutcome {
   double seconds = 0;  // of training
   int64_t parameters = 0;
   int64_t checkpoint_bytes = 0;
-  fs::path folder{};  // of the run; not stored
+  int64_t peak_bytes = 0;  // the most memory of the process that trained; 0: not known
+  fs::path folder{};       // of the run; not stored
 
   /// The selection metric on either split; NaN if it was not measured.
   double validation_value() const { return metric_value(validation, selection_metric.name); }

@@ -1,6 +1,7 @@
 #include "vitrine/train/run_state.h"
 
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,7 @@ std::string to_text(const RunPosition& p) {
                                 {"finished", p.finished},
                                 {"threads", p.threads},
                                 {"objective", p.objective},
+                                {"fingerprint", p.fingerprint},
                                 {"metrics_bytes", p.metrics_bytes},
                                 {"seconds", p.seconds},
                                 {"sums", p.running.sums()},
@@ -50,6 +52,7 @@ RunPosition position_of(const std::map<std::string, std::string>& metadata, cons
             .finished = j.at("finished"),
             .threads = j.at("threads"),
             .objective = j.value("objective", ""),
+            .fingerprint = j.value("fingerprint", RunFingerprint{}),
             .metrics_bytes = j.at("metrics_bytes"),
             .seconds = j.at("seconds"),
             .running = MetricAccumulator::restored(j.at("sums"), j.at("names"))};
@@ -65,6 +68,20 @@ void check_exists(const RunFolder& folder) {
       folder.resume().string());
 }
 
+void check_whole(const fs::path& state) { position_of(load_safetensors(state).metadata, state); }
+
+/// A link, so that there is a whole state at any moment, even if the disk is full.
+void keep_as_previous(const RunFolder& folder) {
+  auto temporary = folder.previous_resume();
+  temporary += fmt::format(".{}.tmp", ::getpid());
+  std::error_code error;
+  // Killed between this and the next state, a run has both names for one file already, and
+  // renaming one name of a file to another of its names would leave both.
+  if (fs::equivalent(folder.resume(), folder.previous_resume(), error)) return;
+  fs::create_hard_link(folder.resume(), temporary, error);
+  if (!error) fs::rename(temporary, folder.previous_resume(), error);
+}
+
 }  // namespace
 
 void save_run_state(const RunFolder& folder, const Model& model, const Model* average,
@@ -74,7 +91,21 @@ void save_run_state(const RunFolder& folder, const Model& model, const Model* av
   if (average != nullptr) append(file, kAverage, named_weights(*average));
   append(file, kOptimizer, optimizer.state());
   file.metadata = {{kResumePosition, to_text(position)}};
+  keep_as_previous(folder);
   save_safetensors(folder.resume(), file);
+}
+
+std::string recover_run_state(const RunFolder& folder) {
+  try {
+    check_exists(folder);
+    check_whole(folder.resume());
+    return "";
+  } catch (const Error& damage) {
+    if (!fs::exists(folder.previous_resume())) throw;
+    check_whole(folder.previous_resume());
+    fs::rename(folder.previous_resume(), folder.resume());
+    return fmt::format("note: {}. The run goes on from the state before that one", damage.what());
+  }
 }
 
 RunPosition load_run_state(const RunFolder& folder, Model& model, Model* average,

@@ -4,6 +4,7 @@
 
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/optimizer.h"
+#include "vitrine/train/run_fingerprint.h"
 #include "vitrine/train/run_folder.h"
 
 namespace vitrine {
@@ -19,18 +20,24 @@ struct RunPosition {
   bool finished = false;
   int64_t threads = 0;
   std::string objective{};  // its checksum
+  RunFingerprint fingerprint{};
   int64_t metrics_bytes = 0;
   double seconds = 0;           // spent training so far
   MetricAccumulator running{};  // of the epoch under way
 };
 
-/// Writes weights, moments, average weights (or null) and position as one atomic file.
+/// Writes weights, moments, average weights (or null) and position as one atomic file, and keeps
+/// the one before it (where the file system has hard links).
 void save_run_state(const RunFolder& folder, const Model& model, const Model* average,
                     const Optimizer& optimizer, const RunPosition& position);
 
 /// Restores them; throws if the file is missing, damaged or of another model.
 RunPosition load_run_state(const RunFolder& folder, Model& model, Model* average,
                            Optimizer& optimizer);
+
+/// Puts the state before the last one in its place if that one is missing or damaged, and says so;
+/// empty if the last one is whole. Throws if there is no whole one.
+std::string recover_run_state(const RunFolder& folder);
 
 /// Restores the weights alone.
 void load_run_weights(const RunFolder& folder, Model& model);

@@ -1,6 +1,5 @@
 #include "vitrine/train/trainer.h"
 
-#include <ATen/autocast_mode.h>
 #include <torch/torch.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
+#include "vitrine/train/autocast.h"
 #include "vitrine/train/ema_model.h"
 #include "vitrine/train/freeze.h"
 #include "vitrine/train/run_state.h"
@@ -32,29 +32,6 @@ double now() {
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
-
-/// Lets the forward pass run in bfloat16 where that is safe.
-class Autocast {
- public:
-  explicit Autocast(bool on) : on_(on) {
-    if (!on_) return;
-    at::autocast::set_cpu_enabled(true);
-    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-    at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
-    at::autocast::set_enabled(true);
-  }
-  Autocast(const Autocast&) = delete;
-  Autocast& operator=(const Autocast&) = delete;
-  ~Autocast() {
-    if (!on_) return;
-    at::autocast::set_cpu_enabled(false);
-    at::autocast::set_enabled(false);
-    at::autocast::clear_cache();
-  }
-
- private:
-  bool on_;
-};
 
 class Training {
  public:
@@ -89,12 +66,14 @@ class Training {
             "resume: {} began with other weights of its teacher than {} holds now; put those back, "
             "or start the run again",
             request.folder.path().string(), config_.teacher);
+      check_same_run(position_.fingerprint, request.fingerprint, request.folder.path().string());
       metrics_.emplace(request.folder.metrics(), position_.metrics_bytes);
     } else {
       metrics_.emplace(request.folder.metrics(), /*keep_bytes=*/0);
     }
     position_.threads = request.threads;
     position_.objective = objective_.checksum();
+    position_.fingerprint = request.fingerprint;
     if (request.on_start) request.on_start();
   }
 
@@ -130,6 +109,8 @@ class Training {
   bool run_epoch() {
     set_training_mode(*model_);
     const double began = now(), seconds_before = position_.seconds;
+    double evaluating = 0;  // seconds since then that were no training
+    const auto elapsed = [&] { return now() - began - evaluating; };
     int64_t examples = 0;
     Loader loader(*data_.train, {.batch = recipe_.data.batch,
                                  .shuffle = true,
@@ -137,21 +118,24 @@ class Training {
                                  .epoch = position_.epoch,
                                  .first_step = position_.batch,
                                  .workers = recipe_.data.workers});
-    const auto waited_share = [&] { return loader.seconds_waited() / (now() - began); };
+    const auto waited_share = [&] { return loader.seconds_waited() / elapsed(); };
     while (position_.batch < batches_ && !over_budget()) {
       examples += run_step(loader);
-      position_.seconds = seconds_before + (now() - began);
+      position_.seconds = seconds_before + elapsed();
       show_progress();
-      if (config_.log_steps > 0 && position_.step % config_.log_steps == 0)
-        write_step_line(static_cast<double>(examples) / (now() - began), waited_share());
+      const bool inside = position_.batch < batches_;
+      if (due(config_.log_steps))
+        write_step_line(static_cast<double>(examples) / elapsed(), waited_share());
+      if (inside && due(config_.evaluate_steps) && !over_budget())
+        evaluating += write_evaluation_line();
       const bool stop = interrupted();
-      const bool due =
-          config_.checkpoint_steps > 0 && position_.step % config_.checkpoint_steps == 0;
-      if (stop || (due && position_.batch < batches_)) save_state();
+      if (stop || (inside && due(config_.checkpoint_steps))) save_state();
       if (stop) return false;
     }
-    return finish_epoch(static_cast<double>(examples) / (now() - began), waited_share());
+    return finish_epoch(static_cast<double>(examples) / elapsed(), waited_share());
   }
+
+  bool due(int64_t steps) const { return steps > 0 && position_.step % steps == 0; }
 
   /// One optimizer step over up to `accumulate` batches; returns the examples seen.
   int64_t run_step(Loader& loader) {
@@ -233,20 +217,12 @@ class Training {
     auto& model = average_ ? average_->model() : *model_;
     std::optional<Evaluation> evaluation;
     if (last || summary.epoch % config_.evaluate_every == 0) {
-      evaluation = evaluate(model, *data_.validation, objective_,
-                            {.batch = recipe_.data.batch,
-                             .workers = recipe_.data.workers,
-                             .device = device_,
-                             .label = "validate",
-                             .max_seconds = over_budget() ? evaluation_budget(config_) : 0,
-                             .stop_on_interrupt = true});
+      evaluation = evaluate_validation(/*stop_on_interrupt=*/true);
       if (evaluation->interrupted) {
         save_state();
         return false;
       }
-      for (const auto& [name, value] : evaluation->metrics)
-        line.values.emplace_back("validation_" + name, value);
-      check_finite(evaluation->loss, "the validation loss");
+      add_validation(line, *evaluation);
       summary.validation = evaluation->metrics;
     }
     ++position_.epoch;
@@ -319,6 +295,35 @@ class Training {
                                            {"waited_share", waited_share}});
     metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
+  }
+
+  Evaluation evaluate_validation(bool stop_on_interrupt) {
+    return evaluate(average_ ? average_->model() : *model_, *data_.validation, objective_,
+                    {.batch = recipe_.data.batch,
+                     .workers = recipe_.data.workers,
+                     .device = device_,
+                     .label = "validate",
+                     .max_seconds = over_budget() ? evaluation_budget(config_) : 0,
+                     .stop_on_interrupt = stop_on_interrupt});
+  }
+
+  void add_validation(MetricsLine& line, const Evaluation& evaluation) const {
+    check_finite(evaluation.loss, "the validation loss");
+    for (const auto& [name, value] : evaluation.metrics)
+      line.values.emplace_back("validation_" + name, value);
+  }
+
+  /// A point of the validation curve inside an epoch; returns the seconds it took. It chooses no
+  /// checkpoint, and Ctrl-C waits for it: the state that is saved next is behind it.
+  double write_evaluation_line() {
+    const double began = now();
+    MetricsLine line{"evaluation", position_.epoch + 1, position_.step, unix_time()};
+    add_validation(line, evaluate_validation(/*stop_on_interrupt=*/false));
+    set_training_mode(*model_);
+    line.values.emplace_back("seconds", position_.seconds);
+    metrics_->add(line);
+    if (request_.on_metrics) request_.on_metrics(line);
+    return now() - began;
   }
 
   void save_model(const fs::path& path, const Model& model) const {

@@ -7,6 +7,7 @@
 #include "vitrine/train/config.h"
 #include "vitrine/train/metrics.h"
 #include "vitrine/train/objective.h"
+#include "vitrine/train/run_fingerprint.h"
 #include "vitrine/train/run_folder.h"
 #include "vitrine/train/run_result.h"
 
@@ -26,6 +27,7 @@ struct TrainRequest {
   const RunFolder& folder;
   const Objective& objective;
   bool resume = false;
+  RunFingerprint fingerprint = {};
   std::string device = "cpu";
   int64_t threads = 0;
   bool show_progress = true;
