@@ -2,50 +2,20 @@
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
-#include "tests/support/shake.h"
+#include "tests/support/small_generators.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/data/sentences.h"
 #include "vitrine/infer/generator.h"
+#include "vitrine/infer/sampling.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
-#include "vitrine/weights/checkpoint.h"
 
 namespace vitrine {
 namespace {
 
-const std::string kImages =
-    "{name: sparse_c10_tiny, rows: 4, columns: 5, layers: 2, heads: 2, dim: 16, key_width: 8, "
-    "hidden: 24, pattern: {stride: 8, summary_tokens: 3}}";
-const std::string kTexts =
-    "{name: sparse_c10_tiny, rows: 3, columns: 8, channels: 1, layers: 1, heads: 2, dim: 16, "
-    "key_width: 8, hidden: 24, pattern: {stride: 5}}";
-
-const std::string kWords = "{name: word_transformer, dim: 16, heads: 2, hidden: 24, layers: 1}";
-
-ModelChoice choice_of(const std::string& settings, const std::string& more = "{}") {
-  ModelChoice choice;
-  Settings::from_text(settings, "test").read_into(choice);
-  Settings::from_text(more, "test").read_into(choice);
-  return choice;
-}
-
-/// The head starts at zero; here it should tell what comes in.
-std::shared_ptr<Model> shaken(const ModelChoice& choice) {
-  torch::manual_seed(1);
-  auto model = choice.build();
-  test::shake(*model, 0.3);
-  return model;
-}
-
 Generator generator_of(const std::string& settings, const std::string& more = "{}") {
-  return {shaken(choice_of(settings, more)), "test"};
-}
-
-void save_shaken(const fs::path& path, const std::string& settings,
-                 const std::vector<std::string>& words = {}) {
-  const auto choice = choice_of(settings);
-  save_checkpoint(path, *shaken(choice), {.model = choice, .classes = words});
+  return {test::shaken(test::choice_of(settings, more)), "test"};
 }
 
 torch::Tensor byte_rows(const std::vector<int64_t>& bytes) {
@@ -55,7 +25,7 @@ torch::Tensor byte_rows(const std::vector<int64_t>& bytes) {
 }  // namespace
 
 TEST(Generator, SamplesTheSameTokensForTheSameSeed) {
-  const auto generator = generator_of(kImages);
+  const auto generator = generator_of(test::kImageBytes);
   const SampleOptions options{.count = 3, .seed = 7};
   const auto bytes = generator.sample(options);
   EXPECT_EQ(bytes.sizes(), (std::vector<int64_t>{3, 60}));
@@ -69,7 +39,7 @@ TEST(Generator, SamplesTheSameTokensForTheSameSeed) {
 TEST(Generator, SamplesTheRecordedBytes) {
   const SampleOptions options{.count = 2, .temperature = 0.9, .top_k = 200, .seed = 7};
   const auto sampled = [&](const std::string& more) {
-    return generator_of(kImages, more).sample(options);
+    return generator_of(test::kImageBytes, more).sample(options);
   };
   EXPECT_TRUE(sampled("{assignment: per_head}")
                   .equal(byte_rows(
@@ -93,21 +63,39 @@ TEST(Generator, SamplesTheRecordedBytes) {
                        39,  126, 78,  99,  246, 130, 10,  78,  178, 220, 80,  176, 78,  78,  28})));
 }
 
+TEST(Sampling, GivesItsTokensStepByStepAndCanStop) {
+  for (const auto* more : {"{}", "{order: planar}"}) {
+    const auto generator = generator_of(test::kImageBytes, more);
+    const SampleOptions options{.count = 3, .seed = 7};
+    const auto whole = generator.sample(options);
+    Sampling sampling(generator, options);
+    for (int64_t t = 0; t < 10; ++t) {
+      ASSERT_TRUE(sampling.step());
+      EXPECT_EQ(sampling.position(), t + 1);
+      EXPECT_TRUE(sampling.tokens_at(t).equal(whole.select(1, sampling.place_of(t)))) << more;
+    }
+    EXPECT_EQ(sampling.sampled(), 30);
+    while (sampling.step()) {
+    }
+    EXPECT_TRUE(sampling.sequences().equal(whole));
+  }
+}
+
 TEST(Generator, WithTopOneTakesTheMostProbableByte) {
-  const auto model = shaken(choice_of(kImages));
+  const auto model = test::shaken(test::choice_of(test::kImageBytes));
   const auto bytes = Generator(model, "test").sample({.count = 2, .top_k = 1});
   const torch::NoGradGuard no_grad;
   EXPECT_TRUE(bytes.equal(model->forward(bytes).argmax(-1)));
 }
 
 TEST(Generator, ContinuesOnlyWhatTheModelReadsFirst) {
-  const auto planar = generator_of(kImages, "{order: planar}");
+  const auto planar = generator_of(test::kImageBytes, "{order: planar}");
   EXPECT_TRUE(
       test::contains(test::error_of([&] {
                        planar.sample({.count = 1, .prefix = torch::zeros({1, 15}, torch::kLong)});
                      }),
                      "order: planar"));
-  const auto interleaved = generator_of(kImages);
+  const auto interleaved = generator_of(test::kImageBytes);
   EXPECT_TRUE(test::contains(
       test::error_of([&] {
         interleaved.sample({.count = 1, .prefix = torch::zeros({1, 61}, torch::kLong)});
@@ -117,7 +105,8 @@ TEST(Generator, ContinuesOnlyWhatTheModelReadsFirst) {
 
 TEST(Generator, EndsSentencesAndLeavesOutWhatIsNoWord) {
   const auto& vocabulary = sentence_vocabulary();
-  const Generator generator(shaken(choice_of(kWords)), "test", vocabulary.words());
+  const Generator generator(test::shaken(test::choice_of(test::kSentences)), "test",
+                            vocabulary.words());
   // High temperature: every word, the end and the other special tokens are about equally likely.
   const auto tokens = generator.sample({.count = 200, .temperature = 50});
   EXPECT_EQ(tokens.size(1), 16);
@@ -135,13 +124,13 @@ TEST(Generator, EndsSentencesAndLeavesOutWhatIsNoWord) {
 
 TEST(Generator, RefusesModelsThatDoNotGenerate) {
   const auto message_of = [](const std::string& settings, const std::vector<std::string>& words) {
-    const auto model = choice_of(settings).build();
+    const auto model = test::choice_of(settings).build();
     return test::error_of([&] { Generator(model, "this model", words); });
   };
   EXPECT_TRUE(test::contains(message_of("name: cct_2_3x2", {}),
                              "this model does not predict the next token"));
-  EXPECT_TRUE(test::contains(message_of(kWords, {}), "knows 419 tokens"));
-  EXPECT_TRUE(test::contains(message_of(kWords, {"<unknown>", "<start>", "<end>", "cat"}),
+  EXPECT_TRUE(test::contains(message_of(test::kSentences, {}), "knows 419 tokens"));
+  EXPECT_TRUE(test::contains(message_of(test::kSentences, {"<unknown>", "<start>", "<end>", "cat"}),
                              "4 words are given"));
 }
 
@@ -161,7 +150,7 @@ TEST(Sampler, DrawsAsOftenAsTheSoftmaxSays) {
 
 TEST(Generate, KeepsTheUpperPartOfAnImage) {
   const test::TemporaryFolder folder;
-  save_shaken(folder / "m.safetensors", kImages);
+  test::save_shaken(folder / "m.safetensors", test::kImageBytes);
   Image image(5, 4);
   for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i);
   const auto made = generate(folder / "m.safetensors", {.count = 3, .image = image});
@@ -177,7 +166,7 @@ TEST(Generate, KeepsTheUpperPartOfAnImage) {
 TEST(Sample, WritesAGridOfImages) {
   const test::TemporaryFolder folder;
   const auto model = (folder / "m.safetensors").string(), out = (folder / "s.png").string();
-  save_shaken(model, kImages);
+  test::save_shaken(model, test::kImageBytes);
   const auto outcome = test::run_command({"sample", model, "-n", "4", "-o", out});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(test::contains(outcome.out, "s.png"));
@@ -188,7 +177,7 @@ TEST(Sample, WritesAGridOfImages) {
 TEST(Sample, ContinuesATextOfATextModel) {
   const test::TemporaryFolder folder;
   const auto model = (folder / "m.safetensors").string();
-  save_shaken(model, kTexts);
+  test::save_shaken(model, test::kTextBytes);
   const auto outcome = test::run_command({"sample", model, "-n", "2", "--text", "Once upon"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("Once upon"));
@@ -197,7 +186,7 @@ TEST(Sample, ContinuesATextOfATextModel) {
 TEST(Sample, ContinuesASentenceOfAWordModel) {
   const test::TemporaryFolder folder;
   const auto model = (folder / "m.safetensors").string();
-  save_shaken(model, kWords, sentence_vocabulary().words());
+  test::save_shaken(model, test::kSentences, sentence_vocabulary().words());
   const auto outcome = test::run_command({"sample", model, "-n", "3", "--text", "The cat"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("the cat "));
@@ -207,12 +196,15 @@ TEST(Sample, ContinuesASentenceOfAWordModel) {
   EXPECT_EQ(unknown.code, 1);
   EXPECT_TRUE(test::contains(unknown.err, "the word 'catt' is not in the model's vocabulary"));
   EXPECT_TRUE(test::contains(unknown.err, "did you mean 'cat'?"));
+  const auto several = test::run_command({"sample", model, "--text", "The catt zzat"});
+  EXPECT_TRUE(test::contains(several.err, "the words 'catt', 'zzat' are not in"));
+  EXPECT_TRUE(test::contains(several.err, "of 416 words, such as "));
 }
 
 TEST(Sample, NamesAModelThatCannotGenerate) {
   const test::TemporaryFolder folder;
   const auto path = (folder / "m.safetensors").string();
-  save_shaken(path, "{name: wave_rnn}");
+  test::save_shaken(path, "{name: wave_rnn}");
   const auto outcome = test::run_command({"sample", path});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(test::contains(outcome.err, "wave_rnn of '" + path + "' does not predict"));
@@ -223,8 +215,8 @@ TEST(Sample, RefusesWhatTheModelCannotDo) {
   const test::TemporaryFolder folder;
   const auto images = (folder / "p.safetensors").string(),
              texts = (folder / "t.safetensors").string(), image = (folder / "i.png").string();
-  save_shaken(images, kImages);
-  save_shaken(texts, kTexts);
+  test::save_shaken(images, test::kImageBytes);
+  test::save_shaken(texts, test::kTextBytes);
   write_png(image, Image(6, 4));
   const auto refusal = [](const std::vector<std::string>& arguments) {
     const auto outcome = test::run_command(arguments);
@@ -247,7 +239,7 @@ TEST(Sample, RefusesWhatTheModelCannotDo) {
 
 TEST(SampleCommand, NamesEveryTileOfTheSheet) {
   const test::TemporaryFolder folder;
-  save_shaken(folder / "m.safetensors", kImages);
+  test::save_shaken(folder / "m.safetensors", test::kImageBytes);
   Image image(5, 4);
   std::fill(image.pixels.begin(), image.pixels.end(), uint8_t{90});
   write_png(folder / "half.png", image);

@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
+
 #include "vitrine/core/error.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/models/addition.h"
@@ -41,6 +43,8 @@ bool looks_like_sum(std::string_view text) {
 }
 
 AdditionPredictor::AdditionPredictor(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+AdditionPredictor::AdditionPredictor(std::shared_ptr<Model> model)
+    : AdditionPredictor(std::make_unique<Loaded>(Loaded{std::move(model), torch::kCPU})) {}
 AdditionPredictor::AdditionPredictor(AdditionPredictor&&) noexcept = default;
 AdditionPredictor& AdditionPredictor::operator=(AdditionPredictor&&) noexcept = default;
 AdditionPredictor::~AdditionPredictor() = default;
@@ -63,13 +67,17 @@ PredictedSum AdditionPredictor::add(NumberPair pair) const {
   const auto logits = loaded_->model->forward(digits.to(loaded_->device)).cpu();
   check(torch::isfinite(logits).all().item<bool>(),
         "predict: the network's logits are not finite; its weights are damaged");
-  double probability = 1;
+  PredictedSum sum{.value = static_cast<int>(decode_sums(logits).item<int64_t>()),
+                   .probability = 1};
   int64_t first = 0;
-  for (const auto values : kSumDigitValues) {
-    probability *= logits[0].narrow(0, first, values).softmax(0).max().item<double>();
-    first += values;
+  for (size_t i = 0; i < kSumDigitValues.size(); ++i) {
+    const auto values =
+        logits[0].narrow(0, first, kSumDigitValues[i]).softmax(0).to(torch::kDouble);
+    sum.probability *= values.max().item<double>();
+    std::copy_n(values.contiguous().data_ptr<double>(), values.numel(), sum.digits[i].begin());
+    first += kSumDigitValues[i];
   }
-  return {static_cast<int>(decode_sums(logits).item<int64_t>()), probability};
+  return sum;
 }
 
 }  // namespace vitrine

@@ -10,6 +10,7 @@
 #include "vitrine/core/progress.h"
 #include "vitrine/core/task.h"
 #include "vitrine/data/palette_batches.h"
+#include "vitrine/infer/sampling.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/checkpoint.h"
@@ -17,11 +18,11 @@
 namespace vitrine {
 namespace {
 
-/// Throws unless the first `kept` tokens of the data are the first that the model reads.
-void check_reading_order(const torch::Tensor& order, int64_t kept) {
-  check(!order.defined() || kept == 0 || order.narrow(0, 0, kept).equal(torch::arange(kept)),
-        "sample: the model reads bytes in another order than that of the data (order: planar), so "
-        "it cannot continue what is given");
+/// "the word 'catt' is" or "the words 'catt', 'dgo' are".
+std::string named(const std::vector<std::string>& words) {
+  const bool one = words.size() == 1;
+  return fmt::format("the word{} '{}' {}", one ? "" : "s", fmt::join(words, "', '"),
+                     one ? "is" : "are");
 }
 
 }  // namespace
@@ -55,40 +56,37 @@ Generator Generator::load(const fs::path& run_or_checkpoint) {
           loaded.info.classes};
 }
 
-torch::Tensor Generator::first_tokens(int64_t count) const {
-  if (decoder_->predicts_first()) return {};
-  check(words_.has_value(), "sample: the data has no token with which a sequence starts");
-  return torch::full({count}, Vocabulary::kStart, torch::kLong);
+std::optional<ImageLayout> Generator::image_layout() const {
+  auto layout = decoder_->image_layout();
+  if (layout && palette_) layout->channels = 3;
+  return layout;
+}
+
+void Generator::forbid_special_tokens(torch::Tensor& logits) {
+  for (const auto special : {Vocabulary::kUnknown, Vocabulary::kStart})
+    logits.select(1, special).fill_(-std::numeric_limits<double>::infinity());
 }
 
 torch::Tensor Generator::sample(const SampleOptions& options) const {
+  Sampling sampling(*this, options);
+  Progress progress("sample", sampling.context(), unit());
+  while (sampling.step()) progress.update(sampling.position());
+  return sampling.sequences();
+}
+
+SampleOptions Generator::sample_options(const GenerateOptions& o) const {
+  check(!o.image || o.text.empty(), "sample: --complete and --text exclude each other");
+  check(o.text.empty() || !image_layout(),
+        "sample: the model has learned images; give --complete an image");
+  check(o.keep >= 0 && o.keep <= 1, "sample: --keep {} is not between 0 and 1", o.keep);
+  SampleOptions options{
+      .count = o.count, .temperature = o.temperature, .top_k = o.top_k, .seed = o.seed};
   options.validate();
-  const auto T = decoder_->context(), B = options.count;
-  const auto kept = options.prefix.defined() ? options.prefix.size(1) : 0;
-  check(kept <= T, "sample: {} {} are given, a sequence has at most {}", kept, unit(), T);
-  const auto order = decoder_->reading_order();
-  check_reading_order(order, kept);
-  const auto state = decoder_->make_state(B);
-  auto tokens = torch::empty({B, T}, torch::kLong);  // in the order in which the model reads
-  auto ended = torch::zeros({B}, torch::kBool);
-  Progress progress("sample", T, unit());
-  auto last = first_tokens(B);
-  int64_t t = 0;
-  for (; t < T && !(words_ && ended.all().item<bool>()); ++t) {
-    auto logits = decoder_->step(last, *state);
-    if (words_)
-      for (const auto special : {Vocabulary::kUnknown, Vocabulary::kStart})
-        logits.select(1, special).fill_(-std::numeric_limits<double>::infinity());
-    last = t < kept ? options.prefix.select(1, t) : sample_next_token(logits, options, t);
-    if (words_) {
-      last = last.masked_fill(ended, Vocabulary::kEnd);
-      ended |= last == Vocabulary::kEnd;
-    }
-    tokens.select(1, t).copy_(last);
-    progress.update(t + 1);
-  }
-  if (!order.defined()) return tokens.narrow(1, 0, t);
-  return torch::empty_like(tokens).index_copy_(1, order, tokens);
+  if (!o.image && o.text.empty()) return options;
+  const auto tokens =
+      o.image ? tokens_of(*o.image, o.kept_image_rows(o.image->height)) : tokens_of(o.text);
+  options.prefix = torch::tensor(tokens, torch::kLong).repeat({o.count, 1});
+  return options;
 }
 
 int64_t Generator::count_tokens(const torch::Tensor& tokens) const {
@@ -96,9 +94,8 @@ int64_t Generator::count_tokens(const torch::Tensor& tokens) const {
 }
 
 std::vector<int64_t> Generator::tokens_of(const Image& image, int64_t rows) const {
-  auto layout = decoder_->image_layout();
+  const auto layout = image_layout();
   check(layout.has_value(), "sample: the model has learned text, not images");
-  if (palette_) layout->channels = 3;
   check(*layout == ImageLayout{image.height, image.width, image.channels},
         "sample: the image is {} x {} with {}, the model makes {} x {} with {}", image.width,
         image.height, counted(image.channels, "channel"), layout->columns, layout->rows,
@@ -115,13 +112,19 @@ std::vector<int64_t> Generator::tokens_of(const std::string& text) const {
     for (const char c : text) tokens.push_back(static_cast<uint8_t>(c));
     return tokens;
   }
+  std::vector<std::string> unknown;
   for (const auto& word : Vocabulary::split(text)) {
     tokens.push_back(words_->id(word));
-    check(tokens.back() > Vocabulary::kEnd,
-          "sample: the word '{}' is not in the model's vocabulary{}", word,
-          did_you_mean(word, words_->words()));
+    if (tokens.back() <= Vocabulary::kEnd) unknown.push_back(word);
   }
-  return tokens;
+  if (unknown.empty()) return tokens;
+  constexpr int64_t kShown = 12;
+  const auto first = words_->words().begin() + Vocabulary::kEnd + 1;
+  const std::vector<std::string> known(first, words_->words().end());
+  fail("sample: {} not in the model's vocabulary of {}, such as {}{}", named(unknown),
+       counted(std::ssize(known), "word"),
+       fmt::join(known.begin(), known.begin() + std::min(kShown, std::ssize(known)), ", "),
+       unknown.size() == 1 ? did_you_mean(unknown[0], known) : "");
 }
 
 std::vector<std::string> Generator::texts_of(const torch::Tensor& tokens) const {
@@ -142,15 +145,16 @@ std::vector<std::string> Generator::texts_of(const torch::Tensor& tokens) const 
 }
 
 std::vector<Image> Generator::images_of(const torch::Tensor& tokens) const {
-  const auto layout = decoder_->image_layout();
+  const auto layout = image_layout();
   check(layout.has_value(), "sample: the model has learned text, not images");
+  const auto pixels = layout->rows * layout->columns;
   std::vector<Image> images;
   for (const auto& row : tokens.contiguous().unbind()) {
-    images.emplace_back(layout->columns, layout->rows, palette_ ? 3 : layout->channels);
+    images.emplace_back(layout->columns, layout->rows, layout->channels);
     const auto* token = row.data_ptr<int64_t>();
     auto out = images.back().pixels.begin();
     if (!palette_) std::copy_n(token, layout->length(), out);
-    for (int64_t i = 0; palette_ && i < layout->length(); ++i)
+    for (int64_t i = 0; palette_ && i < pixels; ++i)
       out = std::ranges::copy(palette_->pixel(token[i]), out).out;
   }
   return images;

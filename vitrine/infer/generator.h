@@ -11,6 +11,7 @@
 #include "vitrine/core/image.h"
 #include "vitrine/data/palette.h"
 #include "vitrine/data/vocabulary.h"
+#include "vitrine/infer/generate.h"
 #include "vitrine/infer/sampler.h"
 
 namespace vitrine {
@@ -33,25 +34,33 @@ class Generator {
   /// What a token is: "bytes", "pixels" or "words".
   const char* unit() const { return words_ ? "words" : palette_ ? "pixels" : "bytes"; }
 
-  /// Sequences in the order of the data, (count, T) int64, with a progress bar. T is the context,
-  /// or less where all have ended before; behind its end a sequence holds end tokens.
+  /// The words that tokens stand for; nothing where they are bytes or colours.
+  const std::optional<Vocabulary>& words() const { return words_; }
+  /// The colours that tokens stand for; nothing where they are bytes or words.
+  const std::optional<Palette>& palette() const { return palette_; }
+  /// The images that the model makes; nothing if it has learned text.
+  std::optional<ImageLayout> image_layout() const;
+
+  /// All steps of a `Sampling`, with a progress bar: its sequences.
   torch::Tensor sample(const SampleOptions& options) const;
+  /// What `options` ask of this model; throws for what it cannot do.
+  SampleOptions sample_options(const GenerateOptions& options) const;
   /// How many of these tokens are not behind the end of their sequences.
   int64_t count_tokens(const torch::Tensor& tokens) const;
 
   /// The tokens of an image's first rows; throws if the model makes no images like it.
   std::vector<int64_t> tokens_of(const Image& image, int64_t rows) const;
-  /// The tokens of a text; words that the vocabulary lacks throw.
+  /// The tokens of a text; words that the vocabulary lacks throw, and all are named.
   std::vector<int64_t> tokens_of(const std::string& text) const;
   /// Each row of (N, T) tokens as a text, up to its end.
   std::vector<std::string> texts_of(const torch::Tensor& tokens) const;
   /// Each row of (N, T) tokens as an image; throws if the model has learned text.
   std::vector<Image> images_of(const torch::Tensor& tokens) const;
+  /// Makes the tokens that are no words but stand for the unknown and the start impossible: logits
+  /// (B, vocabulary) of a model of words.
+  static void forbid_special_tokens(torch::Tensor& logits);
 
  private:
-  /// What is read before the first token is sampled: (B), undefined where the model needs nothing.
-  torch::Tensor first_tokens(int64_t count) const;
-
   std::shared_ptr<Model> model_;
   Decoder* decoder_;
   std::optional<Vocabulary> words_;
