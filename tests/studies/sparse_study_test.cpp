@@ -70,15 +70,15 @@ TEST(SparseCurves, FollowTheTrainingTime) {
                                  {"test", 2, 20, /*time=*/0, {{"bits_per_dim", 1}}}},
                                 kBits);
   EXPECT_EQ(curves.training.seconds, (std::vector<double>{5, 15}));
-  EXPECT_NEAR(curves.training.bits.at(1), 5, 1e-12);
+  EXPECT_NEAR(curves.training.values.at(1), 5, 1e-12);
   EXPECT_EQ(curves.validation.seconds, std::vector<double>{10});  // epoch 2 was not evaluated
-  EXPECT_NEAR(curves.validation.bits.at(0), 6, 1e-12);
+  EXPECT_NEAR(curves.validation.values.at(0), 6, 1e-12);
 }
 
 TEST(SparseCurves, BinsKeepEveryPoint) {
   const auto curve = binned({{1, 2, 9, 10}, {8, 6, 4, 2}}, 2);
   EXPECT_EQ(curve.seconds, (std::vector<double>{1.5, 9.5}));
-  EXPECT_EQ(curve.bits, (std::vector<double>{7, 3}));
+  EXPECT_EQ(curve.values, (std::vector<double>{7, 3}));
   EXPECT_TRUE(binned({}, 2).seconds.empty());
 }
 

@@ -56,8 +56,8 @@ TEST(StudyAddition, UnknownPartsAreNamed) {
   const auto outcome = test::run_command({"study", "addition", "--parts", "fina"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(test::contains(outcome.err, "part 'fina' is not known; did you mean 'final'?"));
-  EXPECT_TRUE(
-      test::contains(test::run_command({"study", "subtraction"}).err, "(known: addition, finetune, inductive-bias, sparse)"));
+  EXPECT_TRUE(test::contains(test::run_command({"study", "subtraction"}).err,
+                             "(known: addition, finetune, inductive-bias, scratch, sparse, zoo)"));
 }
 
 }  // namespace vitrine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
@@ -27,7 +28,12 @@ void check_parts(const StudyOptions& options, const std::string& study,
 }
 
 SweepConfig part_config(const StudyOptions& options, const fs::path& file) {
-  const auto config = read_sweep(file);
+  auto config = read_sweep(file);
+  if (options.minutes > 0) {
+    constexpr double kMinute = 60;  // seconds
+    config.budget = kMinute * options.minutes;
+    config.name += fmt::format("-{:g}min", options.minutes);
+  }
   return options.smoke ? smoke_sweep_config(config) : config;
 }
 
@@ -51,6 +57,19 @@ StudyReport::StudyReport(report::Translations texts, const fs::path& folder)
               .folder = folder,
               .figures = "figures" + language_suffix(texts.language(), '-')}),
       texts_(std::move(texts)) {}
+
+void StudyReport::failures(const std::vector<SweepRun>& runs) {
+  std::set<std::string> reasons;  // each once
+  int64_t count = 0;
+  for (const auto& run : runs)
+    if (run.failed()) {
+      reasons.insert(run.error);
+      ++count;
+    }
+  if (count > 0)
+    say("failed", fmt::arg("count", count),
+        fmt::arg("reasons", fmt::format("{}", fmt::join(reasons, "; "))));
+}
 
 std::vector<std::string> report_languages(const report::TextSet& texts,
                                           const std::vector<std::string>& asked) {

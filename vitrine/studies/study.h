@@ -23,6 +23,7 @@ struct StudyOptions {
   bool smoke = false;                    // sizes that a test can run
   fs::path init{};                       // pre-trained weights, for the study that takes them
   double hours = 3;                      // the time for it
+  double minutes = 0;                    // of training per run; 0: as each sweep says
 
   /// Whether the part is named in `parts`.
   bool names(const std::string& part) const;
@@ -32,7 +33,8 @@ struct StudyOptions {
 void check_parts(const StudyOptions& options, const std::string& study,
                  const std::vector<std::string>& known);
 
-/// The sweep of a part, read from `file`, at the size that the options ask for.
+/// The sweep of a part, read from `file`, at the size and with the time that the options ask for;
+/// it then has a name of its own.
 SweepConfig part_config(const StudyOptions& options, const fs::path& file);
 
 /// Runs the sweep of a part, continuing where an earlier call was interrupted; what is stored of a
@@ -73,6 +75,8 @@ class StudyReport : public report::Report {
     if (!parts.empty())
       say("missing", fmt::arg("parts", fmt::format("{}", fmt::join(parts, ", "))));
   }
+  /// Says how many of the runs failed and why, if any did.
+  void failures(const std::vector<SweepRun>& runs);
   /// Writes the page.
   void save() const { Report::save(localized_file("report", texts_.language(), ".html")); }
 

@@ -38,6 +38,13 @@ bool PointResult::any_stopped(StopReason reason) const {
                      [&](const auto& run) { return run.stopped(reason); });
 }
 
+std::vector<SweepRun> all_runs(const SweepResult& sweep) {
+  std::vector<SweepRun> runs;
+  for (const auto& point : sweep.points)
+    runs.insert(runs.end(), point.runs.begin(), point.runs.end());
+  return runs;
+}
+
 RunCounts count_runs(const SweepResult& sweep) {
   RunCounts counts;
   for (const auto& point : sweep.points)

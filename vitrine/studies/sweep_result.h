@@ -25,7 +25,7 @@ void put_setting(std::vector<Setting>& settings, const std::string& key, const s
 
 /// What one place of a sweep sets.
 struct SweepPoint {
-  std::string axis;  // the key that leaves its default here; "" in grids and lists
+  std::string axis{};  // the key that leaves its default here; "" in grids and lists
   std::vector<Setting> settings;
 
   /// The value of `key`, or "" if the point does not set it.
@@ -48,7 +48,7 @@ struct SweepRun {
 /// The runs of one point, one per seed.
 struct PointResult {
   SweepPoint point;
-  std::vector<SweepRun> runs;
+  std::vector<SweepRun> runs{};
 
   bool any_failed() const;
   bool any_stopped(StopReason reason) const;
@@ -58,6 +58,9 @@ struct SweepResult {
   std::string name;
   std::vector<PointResult> points;
 };
+
+/// The runs of all points.
+std::vector<SweepRun> all_runs(const SweepResult& sweep);
 
 /// How the runs of a sweep ended.
 struct RunCounts {

@@ -1,9 +1,5 @@
 #include "vitrine/studies/sweep_runner.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -12,6 +8,7 @@
 #include <thread>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/folder_lock.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/studies/sweep_figure.h"
@@ -23,23 +20,6 @@ namespace vitrine {
 namespace {
 
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
-
-/// Keeps a second sweep out of the folder.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    const bool locked = folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
-    if (!locked && folder_ >= 0) ::close(folder_);
-    check(locked, "sweep: another sweep is at work in {}; wait for its end", folder.string());
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  ~FolderLock() { ::close(folder_); }
-
- private:
-  int folder_;
-};
 
 /// A set of points, each run with some seeds: the search of learning rates, then the sweep itself.
 struct Stage {
@@ -277,7 +257,9 @@ SweepResult run_sweep(const SweepConfig& config, const SweepOptions& options) {
   }
   check_sweep_recipes(config);
   make_folder(copies.folder);
-  const FolderLock lock(copies.folder);
+  const FolderLock lock(copies.folder,
+                        fmt::format("sweep: another sweep is at work in {}; wait for its end",
+                                    copies.folder.string()));
   claim(copies, config);
   catch_interrupts();
   return sweep.run();

@@ -74,7 +74,8 @@ AttentionStudy study_attention(const fs::path& run) {
   const auto units = digits.select(1, 1) + digits.select(1, 3);
   const auto carry = units.ge(10).nonzero().squeeze(1), none = units.lt(10).nonzero().squeeze(1);
   std::vector<torch::Tensor> pair, difference;
-  for (const auto& [weights, queries, keys] : capture.layers) {  // (10000, H, T, T)
+  for (const auto& layer : capture.layers) {
+    const auto& weights = layer.weights;  // (10000, H, T, T)
     pair.push_back(weights[study.a * 100 + study.b]);
     difference.push_back(weights.index_select(0, carry).mean(0) -
                          weights.index_select(0, none).mean(0));

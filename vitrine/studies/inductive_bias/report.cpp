@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "vitrine/studies/inductive_bias/study.h"
 #include "vitrine/studies/sweep_figure.h"
@@ -149,25 +148,13 @@ void write_accuracy_finding(StudyReport& r, const NetworkSweeps& sweeps) {
   r.finding(sentences);
 }
 
-/// The reasons of the runs that failed, each once.
-void write_failures(StudyReport& r, const NetworkSweeps& sweeps) {
-  std::set<std::string> reasons;
-  int64_t count = 0;
-  for (const auto& [network, sweep] : sweeps)
-    for (const auto& point : sweep.points)
-      for (const auto& run : point.runs)
-        if (run.failed()) {
-          reasons.insert(run.error);
-          ++count;
-        }
-  if (count > 0)
-    r.say("failed", "count"_a = count, "reasons"_a = fmt::format("{}", fmt::join(reasons, "; ")));
-}
-
 void write_trained(StudyReport& r, const std::string& part, const NetworkSweeps& sweeps) {
   start(r, part, part);
   write_accuracy_tables(r, part, sweeps);
-  write_failures(r, sweeps);
+  std::vector<SweepRun> runs;
+  for (const auto& [network, sweep] : sweeps)
+    for (auto& run : all_runs(sweep)) runs.push_back(std::move(run));
+  r.failures(runs);
   write_accuracy_finding(r, sweeps);
 }
 

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cmath>
-
 #include "vitrine/inspect/pattern_figure.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
@@ -11,12 +8,6 @@
 
 namespace vitrine::sparse {
 namespace {
-
-void add(Curve& curve, double seconds, double bits) {
-  if (!std::isfinite(bits)) return;  // an epoch that was not evaluated
-  curve.seconds.push_back(seconds);
-  curve.bits.push_back(bits);
-}
 
 /// The fraction of pairs that the network's heads attend to, on average.
 double pair_fraction(const SparseTransformerConfig& config) {
@@ -40,34 +31,7 @@ TrainedRun trained_run(const std::string& name, const SweepRun& result) {
 }  // namespace
 
 RunCurves curves_of(const std::vector<MetricsLine>& lines, const Metric& metric) {
-  RunCurves curves;
-  for (const auto& line : lines) {
-    const double seconds = line.value("seconds");
-    if (line.kind == "step") add(curves.training, seconds, line.value(metric.name));
-    if (line.kind == "epoch")
-      add(curves.validation, seconds, line.value("validation_" + metric.name));
-  }
-  return curves;
-}
-
-Curve binned(const Curve& curve, int64_t bins) {
-  if (curve.seconds.empty()) return {};
-  const double end = *std::max_element(curve.seconds.begin(), curve.seconds.end());
-  std::vector<double> seconds(bins), values(bins), counts(bins);
-  for (size_t i = 0; i < curve.seconds.size(); ++i) {
-    const auto place = static_cast<int64_t>(static_cast<double>(bins) * curve.seconds[i] / end);
-    const auto bin = std::clamp<int64_t>(place, 0, bins - 1);
-    seconds[bin] += curve.seconds[i];
-    values[bin] += curve.bits[i];
-    ++counts[bin];
-  }
-  Curve result;
-  for (int64_t bin = 0; bin < bins; ++bin) {
-    if (counts[bin] == 0) continue;
-    result.seconds.push_back(seconds[bin] / counts[bin]);
-    result.bits.push_back(values[bin] / counts[bin]);
-  }
-  return result;
+  return {training_curve(lines, metric.name), validation_curve(lines, metric.name)};
 }
 
 TrainedPart collect_curves(const SweepConfig& config, const SweepResult& result) {

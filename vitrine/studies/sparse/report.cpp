@@ -192,12 +192,12 @@ plot::Chart curves_chart(const StudyReport& r, const TrainedPart& trained, doubl
   int64_t color = 0;
   for (const auto& run : trained.runs) {
     if (run.result.failed()) continue;
-    const auto series = [&](const Curve& curve) {
+    const auto series = [&](const TimeCurve& curve) {
       plot::Series s{.color = color};
       for (size_t i = 0; i < curve.seconds.size(); ++i) {
         if (curve.seconds[i] < from) continue;
         s.x.push_back(curve.seconds[i]);
-        s.y.push_back(curve.bits[i]);
+        s.y.push_back(curve.values[i]);
       }
       return s;
     };

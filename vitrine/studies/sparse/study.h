@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vitrine/studies/run_curves.h"
 #include "vitrine/studies/study.h"
 
 namespace vitrine {
@@ -16,15 +17,10 @@ const report::TextSet& sparse_texts();
 
 namespace vitrine::sparse {
 
-/// Bits per dim over seconds of training; evaluations take none of them.
-struct Curve {
-  std::vector<double> seconds{}, bits{};
-};
-
-/// What a run's metrics.jsonl holds.
+/// Bits per dim in a run's metrics.jsonl.
 struct RunCurves {
-  Curve training{};    // a point for each logged step
-  Curve validation{};  // a point for each evaluation
+  TimeCurve training{};    // a point for each logged step
+  TimeCurve validation{};  // a point for each evaluation
 };
 
 /// A run of the study; one that failed has no curves.
