@@ -1,21 +1,31 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup program build test demo bench-peers format clean
+.PHONY: setup setup-tests program build test web demo serve-demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
+
+# What the tests need beyond that: a browser.
+setup-tests: setup
+	@tools/install_packages.sh packages-test.txt
 
 program: setup
 	@test -f build/build.ninja || cmake --preset release
 	@cmake --build --preset release --target vitrine_program
 
-build: program
+build: setup-tests program
 	@cmake --build --preset release
 
 test: build
 	ctest --test-dir build -LE slow --output-on-failure -j2
 
+web: setup
+	@cd web && npm ci && npm run build
+
 demo: program
 	@tools/demo.sh
+
+serve-demo: program
+	@tools/serve_demo.sh
 
 bench-peers: program
 	@bench/peers/compare.sh

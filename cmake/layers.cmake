@@ -66,7 +66,8 @@ endfunction()
 function(vitrine_program)
   get_property(objects GLOBAL PROPERTY VITRINE_OBJECTS)
   add_library(vitrine_commands STATIC ${objects})
-  target_link_libraries(vitrine_commands PUBLIC vitrine PRIVATE yaml-cpp OpenMP::OpenMP_CXX)
+  target_link_libraries(vitrine_commands PUBLIC vitrine
+                        PRIVATE yaml-cpp OpenMP::OpenMP_CXX PkgConfig::HTTPLIB)
   # Only to link: torch's definitions would not fit the precompiled header.
   foreach(library ${TORCH_LIBRARIES})
     target_link_libraries(vitrine_commands PRIVATE $<LINK_ONLY:${library}>)

@@ -24,6 +24,9 @@ sed -n 's/^  "file": "\(.*\)".*/\1/p' $build/compile_commands.json | grep -v -e 
   xargs -P 2 -I {} sh -c "$tidy -p $build --quiet --header-filter='$PWD/(vitrine|tests|bench|examples)/.*' \
     --extra-arg-before=-include$PWD/$build/vector_first.h --extra-arg=-idirafter$gcc_headers \
     --extra-arg=-Qunused-arguments --extra-arg=-Wno-unknown-warning-option --extra-arg=-ferror-limit=0 {} 2>/dev/null" |
-  grep -E "^$PWD/(vitrine|tests|bench|examples)/.*(warning|error):" | sort -u > $build/findings.txt || true
+  grep -E "^$PWD/(vitrine|tests|bench|examples)/.*(warning|error):" |
+  # In tests: products of small literal sizes, which fit any int; a path as a macro joined to a literal.
+  grep -v -E "^$PWD/tests/.*\[(bugprone-implicit-widening-of-multiplication-result|bugprone-suspicious-missing-comma)\]" |
+  sort -u > $build/findings.txt || true
 cat $build/findings.txt
 [ ! -s $build/findings.txt ]

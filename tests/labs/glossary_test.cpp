@@ -30,7 +30,9 @@ constexpr std::array kTexts{
     "docs/studies/addition.md",
     "docs/studies/finetune.md",
     "docs/studies/inductive-bias.md",
+    "docs/studies/scratch.md",
     "docs/studies/sparse.md",
+    "docs/studies/zoo.md",
     "vitrine/labs/text/en.yaml",
     "vitrine/labs/text/ko.yaml",
     "vitrine/studies/addition/text/en.yaml",
@@ -39,8 +41,15 @@ constexpr std::array kTexts{
     "vitrine/studies/finetune/text/ko.yaml",
     "vitrine/studies/inductive_bias/text/en.yaml",
     "vitrine/studies/inductive_bias/text/ko.yaml",
+    "vitrine/studies/scratch/text/en.yaml",
+    "vitrine/studies/scratch/text/ko.yaml",
     "vitrine/studies/sparse/text/en.yaml",
     "vitrine/studies/sparse/text/ko.yaml",
+    "vitrine/studies/zoo/text/en.yaml",
+    "vitrine/studies/zoo/text/ko.yaml",
+    "web/README.md",
+    "web/src/texts/en.json",
+    "web/src/texts/ko.json",
 };
 
 void expect_glossary_holds_in(const std::string& path) {

@@ -22,6 +22,7 @@ Command models_command();
 Command predict_command();
 Command probe_command();
 Command sample_command();
+Command serve_command();
 Command study_command();
 Command summary_command();
 Command sweep_command();

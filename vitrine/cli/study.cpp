@@ -10,7 +10,9 @@
 #include "vitrine/studies/addition/study.h"
 #include "vitrine/studies/finetune/study.h"
 #include "vitrine/studies/inductive_bias/study.h"
+#include "vitrine/studies/scratch/study.h"
 #include "vitrine/studies/sparse/study.h"
+#include "vitrine/studies/zoo/study.h"
 
 namespace vitrine::cli {
 namespace {
@@ -46,9 +48,14 @@ const Registry<Study>& studies() {
            inductive_bias::inductive_bias_parts, inductive_bias_texts,
            run_and_report<inductive_bias::run_inductive_bias_study,
                           inductive_bias::write_inductive_bias_report>});
+    r.add("scratch", {"the learning rate of a ViT that learns CIFAR-10 from scratch",
+                      scratch::scratch_parts, scratch_texts,
+                      run_and_report<scratch::run_scratch_study, scratch::write_scratch_report>});
     r.add("sparse",
           {"sparse against dense attention over the bytes of images", sparse::sparse_parts,
            sparse_texts, run_and_report<sparse::run_sparse_study, sparse::write_sparse_report>});
+    r.add("zoo", {"every family of image classifiers on CIFAR-10, with equal time", zoo::zoo_parts,
+                  zoo_texts, run_and_report<zoo::run_zoo_study, zoo::write_zoo_report>});
     return r;
   }();
   return registry;
@@ -60,6 +67,8 @@ int run_study(const std::string& name, StudyOptions o, Streams s) {
   if (o.out.empty()) o.out = "studies/" + name;
   check_usage(o.init.empty() || name == "finetune" || name == "inductive-bias",
               "study {}: --init is for the studies finetune and inductive-bias", name);
+  check_usage(o.minutes == 0 || name == "zoo" || name == "scratch",
+              "study {}: --minutes is for the studies zoo and scratch", name);
   o.languages = report_languages(study.texts(), o.languages);
   set_up_runtime(/*threads=*/0);
   study.run(o, s);
@@ -111,6 +120,9 @@ Command study_command() {
         app.add_option("--hours", o->hours,
                        "finetune: the time for all runs, which decides their size")
             ->capture_default_str()
+            ->check(positive());
+        app.add_option("--minutes", o->minutes,
+                       "zoo, scratch: the training time of each run; default as the sweeps say")
             ->check(positive());
         app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(

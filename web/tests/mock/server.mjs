@@ -1,0 +1,188 @@
+// A small server with the routes of the contract and synthetic data, for the tests of the page.
+// `options` may be changed while it runs: token, busy (how many requests get a 503), missing (routes that are not there),
+// kinds (of models that are served), hold (how many events of a generation are sent until it is raised), trickle
+// (milliseconds between the megabytes of attention weights).
+
+import { createServer } from "node:http";
+import { readFile } from "node:fs/promises";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as network from "./network.mjs";
+import { makeRuns } from "./runs.mjs";
+import * as sequences from "./sequences.mjs";
+
+const kDist = fileURLToPath(new URL("../../dist/", import.meta.url));
+const kTypes = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+class Refusal extends Error {
+  constructor(status, text, headers = {}) {
+    super(text);
+    Object.assign(this, { status, headers });
+  }
+}
+
+async function bodyOf(request) {
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+function checkImage(bytes) {
+  const start = bytes.subarray(0, 4).toString("latin1");
+  if (!["\x89PNG", "\xff\xd8\xff\xe0", "RIFF"].includes(start))
+    throw new Refusal(400, `image: ${bytes.length} bytes are no JPEG, PNG or WebP`);
+  return bytes;
+}
+
+/** The fields of a multipart body. */
+async function formOf(request, body) {
+  const response = new Response(body, { headers: { "content-type": request.headers["content-type"] } });
+  const form = await response.formData();
+  return { image: Buffer.from(await form.get("image").arrayBuffer()), off: JSON.parse(form.get("switch")) };
+}
+
+/** Writes the events of a generation until the client goes away. */
+async function stream(response, events, options) {
+  const rest = () => new Promise((done) => setTimeout(done, 4));
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  let sent = 0;
+  for (const [event, data] of events) {
+    while (sent >= options.hold && !response.destroyed) await rest();
+    if (response.destroyed) return;
+    response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    ++sent;
+    await rest();
+  }
+  response.end();
+}
+
+/** Writes an answer a megabyte at a time. */
+async function trickle(response, bytes, pause) {
+  response.writeHead(200, { "Content-Type": "application/octet-stream", "Content-Length": bytes.length });
+  for (let begin = 0; begin < bytes.length && !response.destroyed; begin += 1e6) {
+    response.write(bytes.subarray(begin, begin + 1e6));
+    await new Promise((done) => setTimeout(done, pause));
+  }
+  response.end();
+}
+
+/** @typedef {{ token: string, busy: number, missing: string[], kinds: string[], hold: number, trickle: number }} Options */
+
+/** @param {Partial<Options> & { port?: number }} given */
+export async function startMock({ port = 0, ...given } = {}) {
+  /** @type {Options} */
+  const options = { token: "", busy: 0, missing: [], kinds: ["classifier", "generator", "adder"], hold: Infinity, trickle: 0, ...given };
+  const runs = makeRuns();
+  /** @type {string[]} */
+  const asked = [];
+  /** What was asked for as JSON. @type {Record<string, unknown>[]} */
+  const bodies = [];
+  /** @type {{ model: string, patches: number[], grid: number[] }[]} */
+  const switches = [];
+
+  /** `streams`: generations under way. */
+  const mock = { options, asked, bodies, switches, streams: 0 };
+
+  async function api(request, url) {
+    if (options.token && request.headers.authorization !== `Bearer ${options.token}`)
+      throw new Refusal(401, "this server needs a bearer token");
+    if (options.missing.some((route) => url.pathname === route)) throw new Refusal(404, `no route ${url.pathname}`);
+    if (options.busy > 0) {
+      --options.busy;
+      throw new Refusal(503, "the queue is full", { "Retry-After": "1" });
+    }
+    const run = /^\/v1\/runs\/([^/]+)\/(metrics|recipe|result)$/.exec(url.pathname);
+    if (run) {
+      const folder = runs.folders[decodeURIComponent(run[1])];
+      if (!folder) throw new Refusal(404, `no run ${run[1]}`);
+      if (run[2] === "recipe") return { text: folder.recipe };
+      const data = folder[run[2]]();
+      if (!data) throw new Refusal(404, `run ${run[1]} has no ${run[2]} yet`);
+      return { json: data };
+    }
+    if (url.pathname === "/v1/models") {
+      const all = [...network.models(), ...sequences.models()];
+      return { json: { models: all.filter((m) => options.kinds.includes(m.kind)) } };
+    }
+    if (url.pathname === "/v1/runs") return { json: { runs: runs.list() } };
+    if (request.method !== "POST") throw new Refusal(404, `no route ${url.pathname}`);
+    const body = await bodyOf(request);
+    const asJson = () => {
+      bodies.push(JSON.parse(body.toString()));
+      return bodies.at(-1);
+    };
+    const parameters = Object.fromEntries(url.searchParams);
+    switch (url.pathname) {
+      case "/v1/sentence":
+        return { json: sequences.sentence(asJson(), Refusal) };
+      case "/v1/add":
+        return { json: sequences.add(asJson()) };
+      case "/v1/sample":
+        return { events: sequences.generate(asJson()) };
+      case "/v1/complete":
+        return { events: sequences.generate({ ...parameters, count: Number(parameters.count) }, checkImage(body), Number(parameters.keep)) };
+    }
+    const name = url.searchParams.get("model");
+    if (!network.kNetworks[name]) throw new Refusal(404, `no model ${name}`);
+    const top = Number(url.searchParams.get("top") ?? 5);
+    const answer = (image, off) => ({ json: { model: name, predictions: network.classify(name, checkImage(image), top, off), milliseconds: 12.5 } });
+    switch (url.pathname) {
+      case "/v1/classify":
+        return answer(body);
+      case "/v1/ablate": {
+        const { image, off } = await formOf(request, body);
+        switches.push({ model: name, patches: off.patches, grid: off.grid });
+        return answer(image, off);
+      }
+      case "/v1/explain": {
+        const target = url.searchParams.get("class");
+        return { json: network.explain(name, checkImage(body), url.searchParams.get("method"), target ? Number(target) : undefined) };
+      }
+      case "/v1/attention":
+        return { bytes: network.attention(name, checkImage(body)) };
+      case "/v1/head": {
+        const [layer, head, query] = ["layer", "head", "query"].map((key) => Number(parameters[key]));
+        const { queries, keys } = network.kNetworks[name].layers[layer];
+        if (queries.rows !== keys.rows) throw new Refusal(404, `${name} gives no vectors`);
+        return { json: sequences.headVectors(network.count(keys), layer, head, query) };
+      }
+      case "/v1/lens":
+        return { json: network.lens(name, checkImage(body)) };
+    }
+    throw new Refusal(404, `no route ${url.pathname}`);
+  }
+
+  async function page(url) {
+    const path = normalize(url.pathname === "/" ? "/index.html" : url.pathname);
+    try {
+      return { bytes: await readFile(join(kDist, path)), type: kTypes[extname(path)] };
+    } catch {
+      throw new Refusal(404, `no file ${path}`);
+    }
+  }
+
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url, "http://localhost");
+    asked.push(`${request.method} ${url.pathname}${url.search}`);
+    try {
+      const { json, text, bytes, type, events } = url.pathname.startsWith("/v1/") ? await api(request, url) : await page(url);
+      if (events) {
+        ++mock.streams;
+        await stream(response, events, options);
+        --mock.streams;
+        return;
+      }
+      if (bytes && !type && options.trickle) return await trickle(response, bytes, options.trickle);
+      const kind = type ?? (json ? "application/json" : text ? "text/yaml" : "application/octet-stream");
+      response.writeHead(200, { "Content-Type": kind, "Content-Security-Policy": "default-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:" });
+      response.end(bytes ?? text ?? JSON.stringify(json));
+    } catch (error) {
+      const { status = 500, headers = {} } = error;
+      response.writeHead(status, { "Content-Type": "application/json", ...headers });
+      response.end(JSON.stringify({ error: error.message }));
+    }
+  });
+  await new Promise((done) => server.listen(port, "127.0.0.1", done));
+  const address = `http://127.0.0.1:${server.address().port}`;
+  return Object.assign(mock, { address, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) });
+}
