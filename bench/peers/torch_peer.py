@@ -10,6 +10,7 @@ import time
 
 import torch
 import torchvision
+from torchvision.models import swin_transformer
 
 VITS = {  # name: image, patch, width, depth, heads, hidden, classes
     "vit_c10_small": (32, 4, 192, 9, 3, 768, 10),
@@ -18,6 +19,22 @@ VITS = {  # name: image, patch, width, depth, heads, hidden, classes
     "vit_b16": (224, 16, 768, 12, 12, 3072, 1000),
 }
 
+
+def swin_v2_t_224():
+    """Swin v2-T with the windows of 7 x 7 tokens that divide an image of 224."""
+    return swin_transformer.SwinTransformer(
+        patch_size=[4, 4], embed_dim=96, depths=[2, 2, 6, 2], num_heads=[3, 6, 12, 24],
+        window_size=[7, 7], stochastic_depth_prob=0.2,
+        block=swin_transformer.SwinTransformerBlockV2,
+        downsample_layer=swin_transformer.PatchMergingV2)
+
+
+OTHERS = {  # images of 224, 1000 classes
+    "resnet18": torchvision.models.resnet18,
+    "resnet50": torchvision.models.resnet50,
+    "swin_t": torchvision.models.swin_t,
+    "swin_v2_t": swin_v2_t_224,
+}
 
 SUM_DIGITS = (2, 10, 10)  # values of the hundreds, tens and units of a sum
 
@@ -62,9 +79,10 @@ def build_for_images(name):
             image_size=image, patch_size=patch, num_layers=depth, num_heads=heads,
             hidden_dim=dim, mlp_dim=hidden, num_classes=classes)
         return model, image, classes
-    if name == "resnet18":
-        return torchvision.models.resnet18(), 224, 1000
-    raise SystemExit(f"no peer for {name}; known: {', '.join(VITS)}, resnet18, addition_transformer")
+    if name in OTHERS:
+        return OTHERS[name](), 224, 1000
+    known = ", ".join([*VITS, *OTHERS, "addition_transformer"])
+    raise SystemExit(f"no peer for {name}; known: {known}")
 
 
 def main():
