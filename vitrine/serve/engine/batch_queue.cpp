@@ -56,14 +56,11 @@ void BatchQueue::take_turns(std::function<bool()> turn) {
 }
 
 void BatchQueue::enqueue(std::shared_ptr<Job> job) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto waiting = not_begun(); waiting >= limits_.queue)
-      throw QueueFull(
-          fmt::format("the queue is full ({} requests wait); try again later", waiting));
-    jobs_.push_back(std::move(job));
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  if (const auto waiting = not_begun(); waiting >= limits_.queue)
+    throw QueueFull(fmt::format("the queue is full ({} requests wait); try again later", waiting));
+  jobs_.push_back(std::move(job));
+  changed_.notify_all();  // under the lock: behind it, the job may be done and the queue gone
 }
 
 std::vector<float> BatchQueue::submit(std::shared_ptr<Job> job) {
@@ -134,7 +131,9 @@ void BatchQueue::compute(const Jobs& jobs) {
 }
 
 void BatchQueue::serve() {
-  for (auto jobs = next(); !jobs.empty(); jobs = next()) {
+  for (;;) {
+    auto jobs = next();  // released before waiting for more: they hold images and places
+    if (jobs.empty()) return;
     std::erase_if(jobs, [](const auto& job) {
       if (Clock::now() < job->deadline) return false;
       job->answer.set_exception(std::make_exception_ptr(
