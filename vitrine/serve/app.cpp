@@ -20,8 +20,11 @@ std::string host_name(const std::string& host) {
   return port ? host.substr(0, colon) : host;
 }
 
+/// An address or the name of this machine; 127.example.org is a name that others may give.
 bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
+  const bool digits = host.find_first_not_of("0123456789.") == host.npos;
+  return host == "localhost" || host == "[::1]" || host == "::1" ||
+         (host.starts_with("127.") && digits);
 }
 
 /// Passes pieces on and counts them.
