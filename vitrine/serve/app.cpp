@@ -1,6 +1,7 @@
 #include "vitrine/serve/app.h"
 
 #include <new>
+#include <utility>
 
 namespace vitrine::serve {
 namespace {
@@ -148,10 +149,10 @@ Response App::finish(const Request& request, const std::string& route, Response 
                   .received = request.received(),
                   .sent = response.body.size(),
                   .begin = begin};
-  if (response.stream)  // it is answered when the stream has ended
+  if (response.stream)  // it is answered when the stream has ended and what it held is free
     response.stream = [this, outcome, send = std::move(response.stream)](BodyStream& to) mutable {
       CountedStream counted(to);
-      send(counted);
+      std::exchange(send, nullptr)(counted);
       outcome.sent = counted.bytes;
       record(outcome);
     };
