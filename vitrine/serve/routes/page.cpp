@@ -43,6 +43,7 @@ fs::path page_file(const fs::path& folder, const std::string& path) {
     if (!is_plain_name(part.string())) return missing();
   std::error_code error;
   const auto root = fs::canonical(folder, error);
+  if (error) return missing();  // an empty root would be the working directory
   const auto file = fs::canonical(root / (relative.empty() ? "index.html" : relative), error);
   if (error || !fs::is_regular_file(file, error)) return missing();
   const auto inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first;
