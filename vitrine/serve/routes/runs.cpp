@@ -121,8 +121,12 @@ Response list_runs(const RouteContext& context) {
     if (is_plain_name(entry.path().filename().string())) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
   auto runs = ordered_json::array();
-  for (const auto& folder : folders)
-    if (const auto run = run_in(folder)) runs.push_back(summary_of(*run));
+  for (const auto& folder : folders) {
+    try {
+      if (const auto run = run_in(folder)) runs.push_back(summary_of(*run));
+    } catch (const nlohmann::json::exception&) {  // files of another program: left out
+    }
+  }
   return json_response({{"runs", runs}});
 }
 
