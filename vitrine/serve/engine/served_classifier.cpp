@@ -120,9 +120,9 @@ std::vector<Prediction> ServedClassifier::top(const std::vector<float>& logits, 
 }
 
 ImageExplanation ServedClassifier::explain(const Image& image, ExplainMethod method,
-                                      const std::string& target) const {
-  auto e = vitrine::explain(*loaded_, image,
-                            {.methods = {method}, .target = target, .weights = false});
+                                           const std::string& target) const {
+  auto e =
+      vitrine::explain(*loaded_, image, {.methods = {method}, .target = target, .weights = false});
   return {.image = std::move(e.image),
           .target = std::move(e.target),
           .predictions = std::move(e.predictions),
@@ -178,7 +178,7 @@ std::vector<std::vector<Prediction>> ServedClassifier::lens(const std::vector<fl
 }
 
 std::vector<float> ServedClassifier::ablated_logits(const std::vector<float>& input,
-                                               const Switches& off) const {
+                                                    const Switches& off) const {
   const torch::InferenceMode no_gradients;
   auto x = as_input(input, 1, card_).clone();
   auto& model = *loaded_->model;

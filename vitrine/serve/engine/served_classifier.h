@@ -52,7 +52,7 @@ struct AttentionAnswer {
 
 /// One query of one head of plain dot-product attention.
 struct HeadAnswer {
-  std::vector<float> q{};                // (D)
+  std::vector<float> q{};                    // (D)
   std::vector<std::vector<float>> k{}, v{};  // (T, D)
   std::vector<float> scores{}, weights{};    // (T): scale q . k, and their softmax
   double scale = 0;                          // 1 / sqrt(D)
