@@ -76,6 +76,16 @@ TEST(BatchQueue, CutsARequestOfManyExamplesIntoBatches) {
   EXPECT_EQ(batches, (std::vector<int64_t>{4, 4, 2}));
 }
 
+TEST(BatchQueue, WaitsForOthersToFillABatch) {
+  std::vector<int64_t> batches;
+  BatchQueue queue({.queue = 4, .max_batch = 2, .max_delay = 1e7}, doubled,
+                   [&](int64_t rows) { batches.push_back(rows); });
+  auto other = std::async(std::launch::async, [&] { return queue.infer({1}, 1, kNoDeadline); });
+  EXPECT_EQ(queue.infer({3}, 1, kNoDeadline), std::vector<float>{6});
+  EXPECT_EQ(other.get(), std::vector<float>{2});
+  EXPECT_EQ(batches, std::vector<int64_t>{2});
+}
+
 TEST(BatchQueue, WaitsForOthersNoLongerThanTold) {
   BatchQueue queue({.queue = 4, .max_batch = 4, .max_delay = 30}, doubled, ignore);
   const auto begin = Clock::now();
@@ -131,9 +141,9 @@ TEST(BatchQueue, TakesTurnsBetweenLongJobs) {
 }
 
 TEST(BatchQueue, DoesOtherWorkBetweenTurnsWhichFillNoQueue) {
-  BatchQueue queue({.queue = 1, .max_batch = 4, .max_delay = 0}, doubled, ignore);
   std::atomic<bool> stop = false;
   std::promise<void> begun;
+  BatchQueue queue({.queue = 1, .max_batch = 4, .max_delay = 0}, doubled, ignore);
   queue.take_turns([&, turns = 0]() mutable {
     if (++turns == 2) begun.set_value();
     return !stop;
@@ -157,6 +167,15 @@ TEST(BatchQueue, HandsErrorsToThoseWhoAskedAndGoesOn) {
   broken = false;
   EXPECT_EQ(queue.infer({1}, 1, kNoDeadline), std::vector<float>{1});
   EXPECT_THROW(queue.run([]() -> int { fail("no"); }, kNoDeadline), Error);
+}
+
+TEST(BatchQueue, HoldsNothingOfAJobThatIsDone) {
+  BatchQueue queue({}, doubled, ignore);
+  auto image = std::make_shared<int>(7);
+  const std::weak_ptr<int> watched = image;
+  EXPECT_EQ(queue.run([held = std::move(image)] { return *held; }, kNoDeadline), 7);
+  for (int i = 0; i < 60000 && !watched.expired(); ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST(BatchQueue, FinishesWhatWasAcceptedBeforeItEnds) {

@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "tests/support/command.h"
 #include "tests/support/small_server.h"
 
@@ -31,17 +33,27 @@ class Process {
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  ~Process() { std::fclose(messages_); }
+  ~Process() {
+    if (id_ > 0) terminate();
+    std::fclose(messages_);
+  }
 
-  std::string line() {
-    char text[512] = "";
-    return std::fgets(text, sizeof text, messages_) == nullptr ? "" : text;
+  /// Waits until it says its address, http://127.0.0.1:PORT/; 0 if it never does.
+  int port() {
+    const std::string address = "http://127.0.0.1:";
+    char line[512] = "";
+    while (std::fgets(line, sizeof line, messages_) != nullptr) {
+      const std::string text = line;  // libraries may warn of the processor before
+      if (const auto at = text.find(address); at != text.npos)
+        return std::stoi(text.substr(at + address.size()));
+    }
+    return 0;
   }
   /// Asks it to stop and gives its exit code.
   int terminate() {
     ::kill(id_, SIGTERM);
     int status = 0;
-    ::waitpid(id_, &status, 0);
+    ::waitpid(std::exchange(id_, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
@@ -56,11 +68,12 @@ TEST(ServeCommand, ServesUntilItIsTerminated) {
   const test::TemporaryFolder folder;
   test::save_small_checkpoint(folder / "small.safetensors", "vit_c10_small", test::kSmallVit);
   Process process({"mine=" + (folder / "small.safetensors").string(), "--port", "0", "--quiet"});
-  const auto line = process.line();  // serve: http://127.0.0.1:PORT/ (1 model); ...
-  const auto colon = line.find(':', line.find("127.0.0.1"));
-  ASSERT_NE(colon, line.npos) << line;
-  httplib::Client client("127.0.0.1", std::stoi(line.substr(colon + 1)));
-  EXPECT_EQ(client.Post("/v1/classify?model=mine", test::noise_png(1), test::kPng)->status, 200);
+  const auto port = process.port();
+  ASSERT_NE(port, 0);
+  auto client = test::patient_client(port);
+  const auto answer = client.Post("/v1/classify?model=mine", test::noise_png(1), test::kPng);
+  ASSERT_TRUE(answer) << httplib::to_string(answer.error());
+  EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(process.terminate(), 0);
   EXPECT_FALSE(client.Get("/v2"));
 }

@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "tests/support/busy_model.h"
 #include "tests/support/small_server.h"
 #include "vitrine/infer/classifier.h"
 #include "vitrine/serve/page_files.h"
@@ -92,12 +93,16 @@ TEST(Serve, NamesWhatIsWrong) {
 }
 
 TEST(Serve, JoinsRequestsToBatches) {
-  const test::SmallServer s({.batch = {.max_batch = 4, .max_delay = 300}});
+  const test::SmallServer s({.batch = {.max_batch = 4}});
   std::vector<std::future<nlohmann::json>> answers;
-  for (uint64_t seed = 0; seed < 8; ++seed)
-    answers.push_back(std::async(std::launch::async, [&, seed] {
-      return test::json_of(s.client().Post("/v1/classify", test::noise_png(seed), test::kPng));
-    }));
+  {
+    const test::BusyModel busy(*s.server);
+    for (uint64_t seed = 0; seed < 8; ++seed)
+      answers.push_back(std::async(std::launch::async, [&, seed] {
+        return test::json_of(s.client().Post("/v1/classify", test::noise_png(seed), test::kPng));
+      }));
+    while (busy.waiting() < 8) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   const auto classifier = Classifier::load(s.path);
   for (uint64_t seed = 0; seed < 8; ++seed)
     expect_same(answers[seed].get()["predictions"],
@@ -144,6 +149,18 @@ TEST(Serve, ServesThePagesFilesAndNothingElse) {
   for (const auto* path : {"/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt",
                            "/link.txt", "/assets", "//etc/passwd", "/.hidden", "/a%00b"})
     test::expect_error(client.Get(path), 404, "there is nothing");
+}
+
+TEST(Serve, ServesNothingOfTheWorkingDirectoryIfThePageHasGone) {
+  const test::TemporaryFolder folder;
+  fs::create_directories(folder / "page");
+  write_file_atomically(folder / "secret.txt", "secret");
+  const test::SmallServer s({.page = folder / "page"});
+  fs::remove(folder / "page");
+  const auto before = fs::current_path();
+  fs::current_path(folder.path());
+  test::expect_error(s.client().Get("/secret.txt"), 404, "there is nothing");
+  fs::current_path(before);
 }
 
 TEST(Serve, ShowsThePageThatIsBuiltInOrItsRoutesWhereThereIsNone) {

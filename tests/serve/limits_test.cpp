@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <zlib.h>
 
 #include <future>
@@ -34,6 +35,14 @@ auto classify(const test::SmallServer& s, const httplib::Headers& headers = {}) 
 int status_of(const httplib::Result& result) {
   EXPECT_TRUE(result) << httplib::to_string(result.error());
   return result ? result->status : 0;
+}
+
+/// Sends a byte now and then until the server answers or closes; all that came.
+std::string rest_while_sending_slowly(test::RawConnection& connection) {
+  pollfd entry{.fd = connection.socket(), .events = POLLIN, .revents = 0};
+  while (connection.send("x") && ::poll(&entry, 1, /*timeout=*/20) == 0) {
+  }
+  return connection.rest();
 }
 
 }  // namespace
@@ -125,28 +134,35 @@ TEST(ServeLimits, AnswersAsAWholeWhateverRangesAreAsked) {
   EXPECT_EQ(asked->body, whole->body);
 }
 
-TEST(ServeLimits, EndsConnectionsThatAreTooSlowOrSendTooMuchHeader) {
-  const test::SmallServer s({.transport = {.header_seconds = 0.3, .body_seconds = 0.3}});
-  const auto begin = Clock::now();
-  test::RawConnection slow_body(s.server->port());
-  slow_body.send("POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n");
-  for (int i = 0; i < 100 && slow_body.send("x"); ++i) std::this_thread::sleep_for(20ms);
-  EXPECT_NE(slow_body.rest().find(" 400 "), std::string::npos);
-  test::RawConnection slow_header(s.server->port());
-  slow_header.send("GET /v1/models HTTP/1.1\r\n");
-  for (int i = 0; i < 100 && slow_header.send("a"); ++i) std::this_thread::sleep_for(20ms);
+TEST(ServeLimits, EndsABodyThatComesTooSlowly) {
+  const test::SmallServer s({.transport = {.body_seconds = 0.3}});
+  test::RawConnection slow(s.server->port());
+  slow.send("POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  const auto answer = rest_while_sending_slowly(slow);
+  EXPECT_NE(answer.find(" 400 "), std::string::npos) << answer;
+  EXPECT_NE(answer.find("the body did not come whole"), std::string::npos) << answer;
+  EXPECT_EQ(status_of(s.client().Get("/v1/models")), 200);
+}
+
+TEST(ServeLimits, EndsAHeaderThatComesTooSlowly) {
+  const test::SmallServer s({.transport = {.header_seconds = 0.3}});
+  test::RawConnection slow(s.server->port());
+  slow.send("GET /v1/models HTTP/1.1\r\n");
+  EXPECT_EQ(rest_while_sending_slowly(slow).find(" 200 "), std::string::npos);
+}
+
+TEST(ServeLimits, EndsAHeaderThatHasNoEnd) {
+  const test::SmallServer s;
   test::RawConnection endless(s.server->port());
   endless.send("GET /");
-  bool open = true;
-  while (open && Clock::now() - begin < 20s) open = endless.send(std::string(4096, 'a'));
-  EXPECT_FALSE(open);
-  EXPECT_EQ(classify(s)->status, 200);
+  while (endless.send(std::string(4096, 'a'))) {  // until the server has closed
+  }
+  EXPECT_EQ(status_of(classify(s)), 200);
 }
 
 TEST(ServeLimits, RefusesConnectionsBeyondItsThreads) {
   const test::SmallServer s({.transport = {.connections = 2}});
   const test::RawConnection first(s.server->port()), second(s.server->port());
-  std::this_thread::sleep_for(100ms);
   test::expect_error(s.client().Get("/v1/models"), 503, "too many connections");
 }
 
@@ -196,6 +212,8 @@ TEST(ServeAccess, AnswersPagesOfNoOtherOrigin) {
 TEST(ServeAccess, AnswersNoOtherHostNameOnThisMachine) {
   const test::SmallServer s;
   test::expect_error(classify(s, {{"Host", "evil.example:8080"}}), 403, "evil.example");
+  test::expect_error(classify(s, {{"Host", "127.evil.example:8080"}}), 403, "127.evil.example");
+  EXPECT_EQ(classify(s, {{"Host", "127.0.0.1:9"}})->status, 200);
   EXPECT_EQ(classify(s, {{"Host", "localhost:9"}})->status, 200);
 }
 

@@ -48,7 +48,26 @@ TEST(ServeRuns, ListsThem) {
   EXPECT_EQ(runs[1]["state"], "running");
   EXPECT_EQ(runs[1]["best"]["epoch"], 2);
   EXPECT_EQ(runs[1]["best"]["validation_accuracy"], 0.8);
-  EXPECT_NEAR(runs[1]["modified"], std::time(nullptr), 60);
+  const auto written = std::chrono::file_clock::to_sys(
+      fs::last_write_time(r.folder / "runs/second-1/metrics.jsonl"));
+  EXPECT_EQ(runs[1]["modified"],
+            std::chrono::floor<std::chrono::seconds>(written).time_since_epoch().count());
+}
+
+TEST(ServeRuns, LeavesOutWhatAnotherProgramWrote) {
+  const Runs r;
+  const auto foreign = r.folder / "runs/foreign";
+  fs::create_directories(foreign);
+  write_file_atomically(foreign / "recipe.yaml", "a: 1\n");
+  const auto listed = [&] {
+    return test::json_of(r.server.client().Get("/v1/runs"))["runs"].size();
+  };
+  EXPECT_EQ(listed(), 3);
+  write_file_atomically(foreign / "metrics.jsonl", "{\"kind\": 3}\n");
+  EXPECT_EQ(listed(), 2);
+  fs::remove(foreign / "metrics.jsonl");
+  write_file_atomically(foreign / "result.json", "{\"epochs\": \"many\"}");
+  EXPECT_EQ(listed(), 2);
 }
 
 TEST(ServeRuns, GivesWhatTheyWroteWithoutTheLineBeingWritten) {

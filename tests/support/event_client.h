@@ -2,6 +2,7 @@
 
 #include <httplib.h>
 
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +10,15 @@
 #include <vector>
 
 namespace vitrine::test {
+
+/// A client that waits: a busy machine may leave the server without a processor for many seconds,
+/// and httplib gives up after five.
+inline httplib::Client patient_client(int port) {
+  httplib::Client client("127.0.0.1", port);
+  client.set_read_timeout(std::chrono::minutes(5));
+  client.set_write_timeout(std::chrono::minutes(5));
+  return client;
+}
 
 /// A server-sent event.
 struct Event {
@@ -69,9 +79,7 @@ inline EventStream post_for_events(
     }
     return true;
   };
-  httplib::Client client("127.0.0.1", port);
-  client.set_read_timeout(std::chrono::seconds(120));
-  client.send(request);
+  patient_client(port).send(request);
   stream.body = text;
   return stream;
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/event_client.h"
 #include "tests/support/small_checkpoint.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/image_files.h"
@@ -25,6 +26,15 @@ inline std::string noise_png(uint64_t seed, int64_t width = 16, int64_t height =
   return encode_png(image);
 }
 
+/// Time limits that a test never meets because the machine is slow; those that it sets stay.
+inline serve::TransportConfig patient(serve::TransportConfig limits) {
+  using serve::TransportConfig;
+  for (const auto seconds : {&TransportConfig::header_seconds, &TransportConfig::body_seconds,
+                             &TransportConfig::idle_seconds})
+    if (limits.*seconds == TransportConfig().*seconds) limits.*seconds = 300;
+  return limits;
+}
+
 /// A server on a free port with a small ViT of random weights, "small", and more models if they are
 /// given, until the test ends.
 class SmallServer {
@@ -33,6 +43,7 @@ class SmallServer {
                        const std::vector<std::string>& settings = kSmallVit,
                        std::vector<std::string> more = {}) {
     save_small_checkpoint(path, model, settings);
+    config.transport = patient(config.transport);
     config.transport.port = 0;
     if (config.runs == "runs") config.runs = folder / "runs";
     more.push_back(path.string());
@@ -41,7 +52,7 @@ class SmallServer {
   }
   ~SmallServer() { server->stop(); }
 
-  httplib::Client client() const { return httplib::Client("127.0.0.1", server->port()); }
+  httplib::Client client() const { return patient_client(server->port()); }
 
   TemporaryFolder folder;
   const fs::path path = folder / "small.safetensors";

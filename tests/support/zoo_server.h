@@ -26,6 +26,7 @@ class ZooServer {
                   words ? sentence_vocabulary().words() : std::vector<std::string>{});
       paths.push_back(path_of(name).string());
     }
+    config.transport = patient(config.transport);
     config.transport.port = 0;
     config.runs = folder / "runs";
     server = std::make_unique<serve::Server>(config, paths, &log);
@@ -35,11 +36,7 @@ class ZooServer {
 
   fs::path path_of(const std::string& name) const { return folder / (name + ".safetensors"); }
   int port() const { return server->port(); }
-  httplib::Client client() const {
-    httplib::Client client("127.0.0.1", port());
-    client.set_read_timeout(std::chrono::seconds(120));
-    return client;
-  }
+  httplib::Client client() const { return patient_client(port()); }
   /// What a metric counts, by the start of its line; 0 if there is no such line.
   int64_t metric(const std::string& line) const {
     const auto text = client().Get("/metrics")->body;
