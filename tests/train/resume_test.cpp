@@ -2,6 +2,8 @@
 // bits as one that never stopped.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -12,32 +14,45 @@
 #include "tests/support/training.h"
 #include "vitrine/core/random.h"
 #include "vitrine/train/metrics.h"
+#include "vitrine/train/run_state.h"
 
 namespace vitrine {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// The program, started in the background with its output in `log`.
+/// The program, started in the background with its output in `log`. It is killed when it has used
+/// `lifetime` of processor time, which does not depend on what else the machine does; 0: never.
 pid_t start(const std::vector<std::string>& arguments, const fs::path& log,
-            const std::string& before = "") {
+            const std::string& before = "", microseconds lifetime = {}) {
   std::string line = before + "exec '" VITRINE_PROGRAM "'";
   for (const auto& a : arguments) line += " '" + a + "'";
   line += " > '" + log.string() + "' 2>&1";
   const pid_t child = ::fork();
   if (child == 0) {
+    constexpr int64_t kSecond = 1'000'000;
+    const itimerval timer{.it_interval = {},
+                          .it_value = {lifetime.count() / kSecond, lifetime.count() % kSecond}};
+    ::setitimer(ITIMER_PROF, &timer, nullptr);  // outlives exec; its signal ends the process
     ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
     ::_exit(127);
   }
   return child;
 }
 
-int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
-
-int finish(pid_t child) {
+/// Waits for its end: the exit code, or -1 if a signal ended it.
+int finish(pid_t child, rusage* usage = nullptr) {
   int status = 0;
-  ::waitpid(child, &status, 0);
-  return exit_code(status);
+  ::wait4(child, &status, 0, usage);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+microseconds processor_time(const rusage& usage) {
+  const auto time = [](const timeval& t) {
+    return std::chrono::seconds(t.tv_sec) + microseconds(t.tv_usec);
+  };
+  return time(usage.ru_utime) + time(usage.ru_stime);
 }
 
 /// Two kinds of run: a ViT with dropout and average weights; a CNN with running statistics,
@@ -68,26 +83,41 @@ class Resume : public testing::Test {
 
   /// Trains without any stop, to compare with.
   void train_whole() {
-    EXPECT_EQ(finish(start(train("whole"), log())), 0) << read_file(log());
+    rusage usage{};
+    EXPECT_EQ(finish(start(train("whole"), log()), &usage), 0) << read_file(log());
     whole_ = test::only_run(folder_ / "whole");
+    whole_time_ = processor_time(usage);
   }
 
-  /// Starts a run and waits until `file` of its folder exists: its process and its folder.
-  std::pair<pid_t, fs::path> started(const std::string& out, const std::string& file) {
-    const auto child = start(train(out), log());
-    fs::path run;
-    for (int i = 0; i < 4000; ++i) {
-      run = test::only_run(folder_ / out);
-      if (!run.empty() && fs::exists(run / file)) break;
-      std::this_thread::sleep_for(milliseconds(5));
+  /// Starts a run, stops it by `signal` as soon as `file` of its folder exists, and waits until the
+  /// signal has worked: its process and its folder. On a busy machine a run may finish before the
+  /// signal comes; another is started then.
+  std::pair<pid_t, fs::path> stopped(int signal, const std::string& out, const std::string& file) {
+    for (;;) {
+      const auto child = start(train(out), log());
+      const auto has_ended = [&] {
+        siginfo_t info{};
+        return ::waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+      };
+      const auto run = [&] { return test::only_run(folder_ / out); };
+      while (!has_ended() && (run().empty() || !fs::exists(run() / file)))
+        std::this_thread::sleep_for(milliseconds(5));
+      ::kill(child, signal);
+      siginfo_t info{};
+      ::waitid(P_PID, child, &info, WEXITED | WSTOPPED | WNOWAIT);
+      const auto folder = run();
+      EXPECT_FALSE(folder.empty() || !fs::exists(folder / file)) << read_file(log());
+      if (testing::Test::HasFailure() || !read_run_position(RunFolder::open(folder)).finished)
+        return {child, folder};
+      ::kill(child, SIGKILL);
+      finish(child);
+      fs::remove_all(folder_ / out);
     }
-    return {child, run};
   }
 
-  /// Starts a run and stops it by `signal` as soon as `file` of its folder exists.
+  /// The same for a signal that ends the run.
   fs::path stopped_by(int signal, const std::string& out, const std::string& file) {
-    const auto [child, run] = started(out, file);
-    ::kill(child, signal);
+    const auto [child, run] = stopped(signal, out, file);
     code_ = finish(child);
     return run;
   }
@@ -111,6 +141,7 @@ class Resume : public testing::Test {
   test::TemporaryFolder folder_;
   std::vector<std::string> overrides_;
   fs::path whole_;
+  microseconds whole_time_{};  // of the processor
   int code_ = 0;
 };
 
@@ -121,15 +152,11 @@ void Resume::kill_again_and_again(const std::vector<std::string>& overrides) {
   Random random({42});
   int kills = 1;
   for (int i = 0; i < 10; ++i) {  // more kills, at any moment of start-up, training or writing
-    const auto child = start(resume(run), log());
-    std::this_thread::sleep_for(milliseconds(300 + random.below(900)));
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == 0) {
-      ::kill(child, SIGKILL);
-      ::waitpid(child, &status, 0);
-      ++kills;
-    }
-    if (exit_code(status) == 0) break;
+    const microseconds lifetime = whole_time_ * (5 + random.below(60)) / 100;
+    const int code = finish(start(resume(run), log(), "", lifetime));
+    if (code == 0) break;
+    EXPECT_EQ(code, -1) << read_file(log());
+    ++kills;
   }
   EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
   EXPECT_GE(kills, 2);
@@ -207,8 +234,7 @@ TEST_F(Resume, AFinishedRunStaysAsItIs) {
 }
 
 TEST_F(Resume, IsRefusedWhileAnotherProcessIsAtWork) {
-  const auto [child, run] = started("busy", kState);
-  ::kill(child, SIGSTOP);
+  const auto [child, run] = stopped(SIGSTOP, "busy", kState);
   const auto half_written = run / "checkpoints" / "resume.safetensors.1.tmp";
   write_file_atomically(half_written, "text");
   const auto second = folder_ / "second.txt";
