@@ -39,7 +39,7 @@ echo "embed=$embed seed=$seed" > "$run/place"
 echo "working on $embed"
 trap 'touch "$run/checkpoints/resume.safetensors"; exit 1' INT
 if [ "$embed" = 8 ] && [ -f "$home/hold" ]; then
-  echo $$ > "$home/pid"
+  echo $$ > "$home/pid.part" && mv "$home/pid.part" "$home/pid"
   while [ -f "$home/hold" ]; do sleep 0.05; done
 fi
 case $embed in
@@ -104,7 +104,7 @@ class SweepRunner : public testing::Test {
   }
 
   static bool comes_true(const std::function<bool()>& condition) {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 15000; ++i) {  // five minutes: the machine may be busy
       if (condition()) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
