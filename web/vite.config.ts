@@ -4,5 +4,6 @@ export default defineConfig({
   base: "./",
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   server: { proxy: { "/v1": "http://127.0.0.1:8080" } },
-  test: { testTimeout: 120000, hookTimeout: 60000, fileParallelism: false, expect: { poll: { timeout: 20000 } } },
+  // A busy machine may leave a browser without a processor for many seconds.
+  test: { testTimeout: 300000, hookTimeout: 300000, fileParallelism: false, expect: { poll: { timeout: 60000 } } },
 });

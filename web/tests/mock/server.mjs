@@ -1,7 +1,7 @@
 // A small server with the routes of the contract and synthetic data, for the tests of the page.
-// `options` may be changed while it runs: token, busy (how many requests get a 503), missing (routes that are not there),
-// kinds (of models that are served), hold (how many events of a generation are sent until it is raised), trickle
-// (milliseconds between the megabytes of attention weights).
+// `options` may be changed while it runs: token, busy (how many requests get a 503), silent (requests behind those wait
+// until it is false), missing (routes that are not there), kinds (of models that are served), hold (how many events of a
+// generation are sent until it is raised), megabytes (how many of the attention weights are sent until it is raised).
 
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -41,9 +41,10 @@ async function formOf(request, body) {
   return { image: Buffer.from(await form.get("image").arrayBuffer()), off: JSON.parse(form.get("switch")) };
 }
 
+const rest = () => new Promise((done) => setTimeout(done, 4));
+
 /** Writes the events of a generation until the client goes away. */
 async function stream(response, events, options) {
-  const rest = () => new Promise((done) => setTimeout(done, 4));
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   let sent = 0;
   for (const [event, data] of events) {
@@ -57,21 +58,22 @@ async function stream(response, events, options) {
 }
 
 /** Writes an answer a megabyte at a time. */
-async function trickle(response, bytes, pause) {
+async function trickle(response, bytes, options) {
   response.writeHead(200, { "Content-Type": "application/octet-stream", "Content-Length": bytes.length });
-  for (let begin = 0; begin < bytes.length && !response.destroyed; begin += 1e6) {
-    response.write(bytes.subarray(begin, begin + 1e6));
-    await new Promise((done) => setTimeout(done, pause));
+  for (let n = 0; n * 1e6 < bytes.length; ++n) {
+    while (n >= options.megabytes && !response.destroyed) await rest();
+    if (response.destroyed) return;
+    response.write(bytes.subarray(n * 1e6, (n + 1) * 1e6));
   }
   response.end();
 }
 
-/** @typedef {{ token: string, busy: number, missing: string[], kinds: string[], hold: number, trickle: number }} Options */
+/** @typedef {{ token: string, busy: number, silent: boolean, missing: string[], kinds: string[], hold: number, megabytes: number }} Options */
 
 /** @param {Partial<Options> & { port?: number }} given */
 export async function startMock({ port = 0, ...given } = {}) {
   /** @type {Options} */
-  const options = { token: "", busy: 0, missing: [], kinds: ["classifier", "generator", "adder"], hold: Infinity, trickle: 0, ...given };
+  const options = { token: "", busy: 0, silent: false, missing: [], kinds: ["classifier", "generator", "adder"], hold: Infinity, megabytes: Infinity, ...given };
   const runs = makeRuns();
   /** @type {string[]} */
   const asked = [];
@@ -91,6 +93,7 @@ export async function startMock({ port = 0, ...given } = {}) {
       --options.busy;
       throw new Refusal(503, "the queue is full", { "Retry-After": "1" });
     }
+    while (options.silent && !request.socket.destroyed) await rest();
     const run = /^\/v1\/runs\/([^/]+)\/(metrics|recipe|result)$/.exec(url.pathname);
     if (run) {
       const folder = runs.folders[decodeURIComponent(run[1])];
@@ -172,7 +175,7 @@ export async function startMock({ port = 0, ...given } = {}) {
         --mock.streams;
         return;
       }
-      if (bytes && !type && options.trickle) return await trickle(response, bytes, options.trickle);
+      if (bytes && !type && options.megabytes < Infinity) return await trickle(response, bytes, options);
       const kind = type ?? (json ? "application/json" : text ? "text/yaml" : "application/octet-stream");
       response.writeHead(200, { "Content-Type": kind, "Content-Security-Policy": "default-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:" });
       response.end(bytes ?? text ?? JSON.stringify(json));

@@ -26,7 +26,7 @@ export async function openPage(
   context: BrowserContextOptions = {},
 ): Promise<void> {
   if (!existsSync(kChromium)) throw new Error(`no browser at ${kChromium}: apt-get install chromium, or set CHROMIUM`);
-  browser ??= await chromium.launch({ executablePath: kChromium, args: ["--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"] });
+  browser ??= await chromium.launch({ executablePath: kChromium, timeout: 120000, args: ["--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"] });
   const opened = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 900 }, ...context });
   const page = await opened.newPage();
   const complaints: string[] = [];
@@ -68,7 +68,7 @@ export async function shot(page: Page, name: string): Promise<void> {
 
 /** Nothing sticks out of the window. */
 export async function expectNoOverflow(page: Page): Promise<void> {
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
 }
 
 /** The pixels of a canvas in one number. */

@@ -191,7 +191,7 @@ describe("sampling", () => {
       await shot(page, `sequences-${model}`);
     }));
   it("says what goes wrong", () =>
-    withPage("#/sequences?tab=sampling&model=sparse_mock", async ({ page }) => {
+    withPage("#/sequences?tab=sampling&model=sparse_mock", async ({ page, mock }) => {
       const answer = (body: string) => page.route("**/v1/sample", (route) => route.fulfill({ contentType: "text/event-stream", body }), { times: 1 });
       const start = 'event: start\ndata: {"model": "m", "unit": "bytes", "count": 1, "total": 3072, "kept": 0, "image": {"width": 32, "height": 32, "channels": 3}}\n\n';
       await answer(start + 'event: error\ndata: {"error": "sample: the server is going down"}\n\n');
@@ -200,9 +200,10 @@ describe("sampling", () => {
       await answer(start);
       await page.getByRole("button", { name: "Generate" }).click();
       await page.getByText("The server does not answer.").waitFor();
-      await page.route("**/v1/sample", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, json: { error: "busy" } }), { times: 1 });
+      Object.assign(mock.options, { busy: 1, silent: true });
       await page.getByRole("button", { name: "Generate" }).click();
       await page.getByText("The server is busy; asked again in 1 s.").waitFor();
+      mock.options.silent = false;
       await page.getByText("Finished.").waitFor();
     }));
   it("speaks Korean", () =>

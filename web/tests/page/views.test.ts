@@ -28,7 +28,7 @@ describe("how it works", () => {
       await page.locator(".lens tbody tr").nth(12).waitFor();
       await next.click();
       await page.getByText("the other 5 classes").waitFor();
-      expect(await next.isDisabled()).toBe(true);
+      await expect.poll(() => next.isDisabled()).toBe(true);
       await expect.poll(() => page.url()).toContain("step=logits");
       await shot(page, "guided-logits");
     }));
@@ -108,7 +108,6 @@ describe("runs", () => {
       const drawn = await canvasHash(page, ".curves canvas");
       await page.getByLabel("Metric").selectOption("step/loss");
       await page.getByLabel("Logarithmic").check();
-      await page.waitForTimeout(200);
       await expect.poll(() => canvasHash(page, ".curves canvas")).not.toBe(drawn);
       await shot(page, "runs");
       await page.getByRole("searchbox").fill("baseline");
@@ -120,8 +119,7 @@ describe("runs", () => {
       await page.locator(".curves canvas").waitFor();
       const drawn = await canvasHash(page, ".curves canvas");
       const asked = mock.asked.length;
-      await page.waitForTimeout(6000);
-      expect(mock.asked.slice(asked)).toContain("GET /v1/runs/vit-shallow/metrics");
+      await expect.poll(() => mock.asked.slice(asked)).toContain("GET /v1/runs/vit-shallow/metrics");
       await expect.poll(() => canvasHash(page, ".curves canvas")).not.toBe(drawn);
     }));
   it("say when the server has none", () =>
@@ -135,7 +133,7 @@ describe("the page", () => {
   it("speaks Korean in every view and remembers it", () =>
     withPage("#/explore", async ({ page }) => {
       await page.getByRole("button", { name: "한국어" }).click();
-      expect(await page.locator("html").getAttribute("lang")).toBe("ko");
+      await expect.poll(() => page.locator("html").getAttribute("lang")).toBe("ko");
       await page.reload();
       for (const [view, title] of Object.entries(views)) {
         await page.goto(page.url().replace(/#.*/, `#/${view}`));
@@ -158,10 +156,10 @@ describe("the page", () => {
       const axis = await canvasHash(page, ".curves canvas");
       await shot(page, "runs-dark");
       await page.getByRole("button", { name: "Light" }).click();
-      expect(await paper()).not.toBe(dark);
+      await expect.poll(paper).not.toBe(dark);
       await expect.poll(() => canvasHash(page, ".curves canvas")).not.toBe(axis);
       await page.reload();
-      expect(await paper()).not.toBe(dark);
+      await expect.poll(paper).not.toBe(dark);
     }, { colorScheme: "dark" }));
   it.each(["explore", "explore?model2=cct_mock", "guided?step=vectors", "guided?step=softmax", "sequences?tab=sentence", "sequences?tab=adder", "sequences?tab=patterns", "sequences?tab=sampling&model=sparse_mock&mode=complete", "runs?runs=vit-baseline,vit-low-lr"])("fits a phone: %s", (hash) =>
     withPage(`#/${hash}`, async ({ page }) => {
@@ -227,9 +225,10 @@ describe("errors", () => {
   it("503 is said and asked again after the time that the server gives", () =>
     withPage("#/explore", async ({ page, mock }) => {
       await page.getByText("The server is busy; asked again in 1 s.").waitFor();
+      mock.options.silent = false;
       await page.locator(".bars li").first().waitFor();
       expect(mock.options.busy).toBe(0);
-    }, {}, { busy: 2 }));
+    }, {}, { busy: 2, silent: true }));
   it("a file that is no image is refused by name", () =>
     withPage("#/explore", async ({ page }) => {
       await page.locator("input[type=file]").setInputFiles({ name: "note.png", mimeType: "image/png", buffer: Buffer.from("not an image") });

@@ -87,7 +87,7 @@ describe.skipIf(!program)("vitrine serve", () => {
       models.push(`${name}=${trained(folder, name, sequenceRecipe(name, model!, dataset!.replace("FILE", letters)))}`);
     server = spawn(program, ["serve", ...models, "--port", "0", "--quiet", "--runs", join(folder, "runs")], { stdio: ["ignore", "ignore", "pipe"] });
     address = await started(server);
-  }, 300000);
+  }, 600000);
 
   afterAll(async () => {
     await closeBrowser();
@@ -100,7 +100,7 @@ describe.skipIf(!program)("vitrine serve", () => {
   it.each(["en", "ko"] as const)("shows what a ViT sees in a dropped image: %s", (language) =>
     openPage(`${address}/#/explore?model=vit`, async ({ page }) => {
       const texts = { en, ko }[language];
-      expect(await page.locator("html").getAttribute("lang")).toBe(language);
+      await expect.poll(() => page.locator("html").getAttribute("lang")).toBe(language);
       await page.locator("[data-head='1.1'] canvas").waitFor();
       await drop(page);
       await page.getByRole("article", { name: "vit, own-1" }).waitFor();
