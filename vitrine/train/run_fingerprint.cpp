@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
@@ -53,11 +54,11 @@ void add_means(const BatchSource& split, std::vector<double>& means) {
 
 /// "data.batch 64 instead of 32" for every setting that differs.
 std::vector<std::string> differences(const RunFingerprint& then, const RunFingerprint& now) {
+  const std::map<std::string, std::string> before(then.settings.begin(), then.settings.end());
   std::vector<std::string> texts;
   for (const auto& [key, value] : now.settings)
-    for (const auto& [old_key, old_value] : then.settings)
-      if (key == old_key && value != old_value)
-        texts.push_back(fmt::format("{} {} instead of {}", key, value, old_value));
+    if (const auto old = before.find(key); old != before.end() && old->second != value)
+      texts.push_back(fmt::format("{} {} instead of {}", key, value, old->second));
   return texts;
 }
 
