@@ -37,6 +37,14 @@ SweepConfig part_config(const StudyOptions& options, const fs::path& file) {
   return options.smoke ? smoke_sweep_config(config) : config;
 }
 
+void set_smoke_images(SweepConfig& config) {
+  for (const auto& [key, value] :
+       {Setting("data.dataset", "synthetic"), Setting("data.dataset.train", "100"),
+        Setting("data.dataset.test", "20"), Setting("data.validation", "0.2"),
+        Setting("data.batch", "8"), Setting("train.epochs", "2"), Setting("train.log_steps", "1")})
+    put_setting(config.set, key, value);
+}
+
 std::optional<SweepResult> run_part(const StudyOptions& o, const std::string& part,
                                     const fs::path& file, const SweepConfig& config) {
   SweepOptions options{

@@ -37,6 +37,9 @@ void check_parts(const StudyOptions& options, const std::string& study,
 /// it then has a name of its own.
 SweepConfig part_config(const StudyOptions& options, const fs::path& file);
 
+/// Lets a smoke test train on a few synthetic images, for two epochs.
+void set_smoke_images(SweepConfig& config);
+
 /// Runs the sweep of a part, continuing where an earlier call was interrupted; what is stored of a
 /// part that is not asked for, and after Ctrl-C. Nothing unless the sweep is complete.
 std::optional<SweepResult> run_part(const StudyOptions& options, const std::string& part,

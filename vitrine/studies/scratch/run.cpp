@@ -12,15 +12,6 @@ namespace {
 
 constexpr auto kRates = "rates";
 
-SweepConfig smoke_sweep(SweepConfig config) {
-  for (const auto& [key, value] :
-       {Setting("data.dataset", "synthetic"), Setting("data.dataset.train", "100"),
-        Setting("data.dataset.test", "20"), Setting("data.validation", "0.2"),
-        Setting("data.batch", "8"), Setting("train.epochs", "2"), Setting("train.log_steps", "1")})
-    put_setting(config.set, key, value);
-  return config;
-}
-
 RateRuns runs_of(const PointResult& point) {
   RateRuns runs{.rate = setting_number(point.point, kLearningRateKey), .point = point};
   for (const auto& run : point.runs)
@@ -54,7 +45,7 @@ ScratchStudy run_scratch_study(const StudyOptions& o) {
   check_parts(o, "scratch", scratch_parts());
   const auto file = o.sweeps / fmt::format("{}.yaml", kRates);
   auto config = part_config(o, file);
-  if (o.smoke) config = smoke_sweep(std::move(config));
+  if (o.smoke) set_smoke_images(config);
   const auto recipe =
       read_recipe(config.recipe.string(),
                   run_overrides(sweep_points(config)[0], config.seeds[0], config.budget));

@@ -30,13 +30,7 @@ struct NetworkSweep {
 NetworkSweep sweep_of(const StudyOptions& o, const std::string& network) {
   const auto file = o.sweeps / (network + ".yaml");
   auto config = part_config(o, file);
-  if (o.smoke)
-    for (const auto& [key, value] :
-         {Setting("data.dataset", "synthetic"), Setting("data.dataset.train", "100"),
-          Setting("data.dataset.test", "20"), Setting("data.validation", "0.2"),
-          Setting("data.batch", "8"), Setting("train.epochs", "2"),
-          Setting("train.log_steps", "1")})
-      put_setting(config.set, key, value);
+  if (o.smoke) set_smoke_images(config);
   const auto points = sweep_points(config);
   check(points.size() == 1, "study zoo: {} has {} points, expected one", file.string(),
         points.size());
