@@ -7,6 +7,7 @@
 #include "tests/support/small_generators.h"
 #include "tests/support/small_server.h"
 #include "vitrine/data/sentences.h"
+#include "vitrine/train/predictions.h"
 
 namespace vitrine::serve {
 namespace {
@@ -64,10 +65,17 @@ TEST(OpenApi, EveryRouteAnswersAsItSays) {
   test::save_shaken(words, test::kSentences, sentence_vocabulary().words());
   test::save_shaken(adder, "{name: addition_transformer}");
   fs::create_directories(folder / "runs/run");
-  write_file_atomically(folder / "runs/run/recipe.yaml", "model: {name: vit_ti16}\n");
+  write_file_atomically(folder / "runs/run/recipe.yaml",
+                        "model: {name: vit_ti16}\ndata: {dataset: {name: synthetic, test: 8}}\n");
+  write_predictions(folder / "runs/run/predictions.json",
+                    {.classes = {"stripes 0"}, .examples = {{.probability = 0.5}}});
+  fs::create_directories(folder / "sweeps/run/runs");
+  write_file_atomically(folder / "sweeps/run/sweep.yaml",
+                        "name: run\nrecipe: recipe.yaml\ngrid: {train.epochs: [1, 2]}\n");
+  write_file_atomically(folder / "sweeps/run/runs/train.epochs=1,seed=1.failed", "no memory\n");
   write_file_atomically(folder / "runs/run/result.json", "{\"epochs\": 1}");
-  const test::SmallServer s({.runs = folder / "runs"}, "vit_c10_small", test::kSmallVit,
-                            {images, words, adder});
+  const test::SmallServer s({.runs = folder / "runs", .sweeps = folder / "sweeps"}, "vit_c10_small",
+                            test::kSmallVit, {images, words, adder});
   const auto document = document_of(s);
   const nlohmann::json infer = {{"inputs",
                                  {{{"name", "image"},
@@ -84,6 +92,7 @@ TEST(OpenApi, EveryRouteAnswersAsItSays) {
     auto path = std::regex_replace(pattern, std::regex("\\{name\\}"), "run");
     path = std::regex_replace(path, std::regex("\\{model\\}"), "small");
     path = std::regex_replace(path, std::regex("\\{version\\}"), "1");
+    path = std::regex_replace(path, std::regex("\\{index\\}"), "0");
     if (path.ends_with("/unload")) continue;  // the others need the model
     for (const auto& [method, operation] : operations.items()) {
       auto client = s.client();

@@ -32,8 +32,10 @@ TEST(Mistakes, AreTheWrongExamplesWithTheHighestLoss) {
       {{0.2, 0.7, 0.1}, {0.1, 0.8, 0.1}, {0.9, 0.09, 0.01}, {0.6, 0.3, 0.1}}, torch::kFloat);
   const auto targets = torch::tensor({0, 1, 2, 1});
   const auto logits = shares.log();
-  report.add(logits.narrow(0, 0, 2), targets.narrow(0, 0, 2));  // two batches
-  report.add(logits.narrow(0, 2, 2), targets.narrow(0, 2, 2));
+  const std::vector<int64_t> order = {0, 1, 2, 3};
+  const std::span indices(order);
+  report.add(logits.narrow(0, 0, 2), targets.narrow(0, 0, 2), indices.first(2));  // two batches
+  report.add(logits.narrow(0, 2, 2), targets.narrow(0, 2, 2), indices.last(2));
   ASSERT_EQ(report.worst().size(), 2u);
   EXPECT_EQ(report.worst()[0].index, 2);
   EXPECT_EQ(report.worst()[0].predicted, 0);
@@ -52,7 +54,7 @@ TEST(Mistakes, AreTheWrongExamplesWithTheHighestLoss) {
 
 TEST(Mistakes, WithoutAnyThereIsNoSheet) {
   MistakesReport report(four_images(), 2, "mistakes_test", "Mistakes");
-  report.add(torch::tensor({{3.0f, 0.0f, 0.0f}}), torch::tensor({0}));
+  report.add(torch::tensor({{3.0f, 0.0f, 0.0f}}), torch::tensor({0}), std::vector<int64_t>{0});
   EXPECT_EQ(report.text(), "no mistakes\n");
   test::TemporaryFolder folder;
   report.save(folder.path());

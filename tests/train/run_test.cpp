@@ -10,12 +10,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <regex>
+#include <set>
 
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/train/evaluate.h"
+#include "vitrine/train/predictions.h"
 #include "vitrine/train/run_state.h"
 #include "vitrine/train/trainer.h"
 #include "vitrine/weights/checkpoint.h"
@@ -102,6 +104,37 @@ TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
   EXPECT_NEAR(validation.loss, stored.validation_loss(), 1e-5);
   const auto test = evaluate(*model, *data.test, *objective, {.batch = 16});
   EXPECT_NEAR(test.loss, stored.test_loss(), 1e-5);
+}
+
+TEST_F(Running, PredictionsJsonHasEveryTestExampleUnderItsOwnIndex) {
+  const auto outcome = run({"train.epochs=2"}, "run");
+  const auto whole = read_predictions(folder_ / "run" / "predictions.json");
+  ASSERT_EQ(whole.examples.size(), 64u);
+  EXPECT_EQ(whole.classes.size(), 4u);
+  double right = 0;
+  for (int64_t i = 0; i < 64; ++i) {
+    const auto& e = whole.examples[i];
+    EXPECT_EQ(e.index, i);
+    EXPECT_EQ(e.truth, i % 4);
+    EXPECT_GE(e.probability, 0.25 - 1e-5);
+    EXPECT_LE(e.truth_probability, e.probability);
+    EXPECT_EQ(e.truth_probability == e.probability, e.truth == e.predicted) << i;
+    right += e.truth == e.predicted;
+  }
+  EXPECT_NEAR(right / 64, outcome.test_value(), 1e-9);
+
+  // Over its budget a run is tested in random order, and perhaps not on all examples.
+  run({"train.epochs=1000", "train.budget_seconds=0.01", "data.batch=4"}, "budget");
+  const auto some = read_predictions(folder_ / "budget" / "predictions.json");
+  std::set<int64_t> seen;
+  bool in_order = true;
+  for (const auto& e : some.examples) {
+    in_order = in_order && e.index == std::ssize(seen);
+    EXPECT_EQ(e.truth, e.index % 4);
+    EXPECT_TRUE(seen.insert(e.index).second) << e.index;
+  }
+  EXPECT_GE(seen.size(), 4u);
+  EXPECT_FALSE(in_order);
 }
 
 TEST_F(Running, SaysOneLinePerEpochAndMarksTheBest) {

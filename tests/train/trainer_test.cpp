@@ -220,10 +220,10 @@ TEST_F(Training, TheCommandLeavesACompleteRunFolder) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto run = test::only_run(folder_ / "out");
   EXPECT_EQ(outcome.out, run.string() + "\n");
-  for (const auto* name :
-       {"recipe.yaml", "model_summary.txt", "metrics.jsonl", "curves.png", "curves.svg",
-        "classification_report.txt", "confusion_matrix.png", "checkpoints/last.safetensors",
-        "checkpoints/best.safetensors", "checkpoints/resume.safetensors"})
+  for (const auto* name : {"recipe.yaml", "model_summary.txt", "metrics.jsonl", "curves.png",
+                           "curves.svg", "classification_report.txt", "confusion_matrix.png",
+                           "predictions.json", "checkpoints/last.safetensors",
+                           "checkpoints/best.safetensors", "checkpoints/resume.safetensors"})
     EXPECT_GT(fs::file_size(run / name), 0u) << name;
   for (const auto* folder : {"", "train", "validation", "test"}) {
     int64_t events = 0;

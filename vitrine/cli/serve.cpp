@@ -14,7 +14,7 @@ namespace {
 struct ServeOptions {
   std::vector<std::string> models;
   serve::ServeConfig config{};
-  std::string runs = "runs", page;
+  std::string runs = "runs", sweeps = "sweeps", page;
   int64_t max_body = 16;  // megabytes
   int64_t threads = 0;
   bool quiet = false;
@@ -24,6 +24,7 @@ int run_serve(ServeOptions o, Streams streams) {
   set_up_runtime(o.threads);
   auto& config = o.config;
   config.runs = o.runs;
+  config.sweeps = o.sweeps;
   config.page = o.page;
   config.transport.max_body = o.max_body << 20;
   config.transport.connections = config.batch.queue + config.batch.max_batch + 64;
@@ -47,7 +48,8 @@ int run_serve(ServeOptions o, Streams streams) {
 
 Command serve_command() {
   return {
-      "serve", "answer requests over HTTP: classify, explain, look inside, generate", [](CLI::App& app) {
+      "serve", "answer requests over HTTP: classify, explain, look inside, generate",
+      [](CLI::App& app) {
         const auto o = std::make_shared<ServeOptions>();
         auto& c = o->config;
         app.add_option("models", o->models,
@@ -59,6 +61,9 @@ Command serve_command() {
             ->capture_default_str()
             ->check(between(0, 65535));
         app.add_option("--runs", o->runs, "folder whose runs are shown")->capture_default_str();
+        app.add_option("--sweeps", o->sweeps,
+                       "folder whose sweeps are shown, beside those in the folder of runs")
+            ->capture_default_str();
         app.add_option("--page", o->page, "folder with the files of a page to serve at /")
             ->check(CLI::ExistingDirectory);
         app.add_option("--token", c.token,

@@ -128,6 +128,8 @@ std::optional<Batch> Loader::next() {
   return std::move(result.batch);
 }
 
+const std::vector<int64_t>& Loader::order() const { return state_->order; }
+
 double Loader::seconds_waited() const {
   const std::lock_guard lock(state_->mutex);
   return state_->waited;

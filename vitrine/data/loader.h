@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "vitrine/data/batch.h"
 
@@ -29,6 +30,8 @@ class Loader {
 
   /// The next batch, or nothing at the end; rethrows what a worker threw.
   std::optional<Batch> next();
+  /// The examples of the whole pass, in the order in which they come.
+  const std::vector<int64_t>& order() const;
   /// Time that `next` spent waiting for the workers.
   double seconds_waited() const;
 

@@ -57,6 +57,8 @@ App::App(const ServeConfig& config, ModelStore& models, Metrics& metrics, std::o
   add_sample_routes(router_, context_);
   add_token_routes(router_, context_);
   add_run_routes(router_, context_);
+  add_prediction_routes(router_, context_);
+  add_sweep_routes(router_, context_);
   add_infer_routes(router_, context_);
   add_page_routes(router_, context_);
 }

@@ -9,10 +9,11 @@ namespace vitrine::serve {
 struct ServeConfig {
   TransportConfig transport{};
   BatchLimits batch{};
-  fs::path runs = "runs";  // whose folders are shown
-  fs::path page{};         // a folder with the page's files; empty: a short text
-  std::string token{};     // that clients must send; empty: none
-  std::string cors{};      // an origin whose pages may ask; empty: none
+  fs::path runs = "runs";      // whose folders are shown
+  fs::path sweeps = "sweeps";  // the same for sweeps
+  fs::path page{};             // a folder with the page's files; empty: a short text
+  std::string token{};         // that clients must send; empty: none
+  std::string cors{};          // an origin whose pages may ask; empty: none
   int64_t max_pixels = int64_t{32} * 1000000;  // of an image
 };
 

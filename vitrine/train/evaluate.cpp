@@ -71,6 +71,7 @@ Evaluation evaluate(Model& model, const BatchSource& source, const Objective& ob
   Loader loader(source, {.batch = options.batch,
                          .shuffle = time_limited || total < source.size(),
                          .workers = options.workers});
+  const std::span<const int64_t> order(loader.order());
   Progress progress(options.label, total, "examples");
   int64_t examples = 0;
   bool stopped = false;
@@ -82,7 +83,8 @@ Evaluation evaluate(Model& model, const BatchSource& source, const Objective& ob
     const auto [loss, output] = objective.eval_loss(model, there);
     sums.add(loss.item<double>(), objective.batch_metrics(output, there.targets),
              objective.target_count(there.targets));
-    for (auto* report : options.reports) report->add(output, there.targets);
+    for (auto* report : options.reports)
+      report->add(output, there.targets, order.subspan(examples, size));
     progress.update(examples += size);
     if (time_limited && progress.seconds() >= options.max_seconds) break;
     stopped = options.stop_on_interrupt && interrupted();

@@ -20,14 +20,15 @@ MistakesReport::MistakesReport(std::shared_ptr<const Dataset> data, int64_t coun
                                std::string title)
     : data_(std::move(data)), count_(count), name_(std::move(name)), title_(std::move(title)) {}
 
-void MistakesReport::add(const torch::Tensor& output, const torch::Tensor& targets) {
+void MistakesReport::add(const torch::Tensor& output, const torch::Tensor& targets,
+                         std::span<const int64_t> indices) {
   const auto log_shares = output.to(torch::kCPU, torch::kDouble).log_softmax(1);  // (B, N)
   const auto truths = targets.cpu();
   const auto [best, predicted] = log_shares.max(1);
-  for (int64_t i = 0; i < truths.size(0); ++i, ++seen_) {
+  for (int64_t i = 0; i < truths.size(0); ++i) {
     const auto truth = truths[i].item<int64_t>(), answer = predicted[i].item<int64_t>();
     if (truth == answer) continue;
-    worst_.push_back({seen_, truth, answer, std::exp(best[i].item<double>()),
+    worst_.push_back({indices[i], truth, answer, std::exp(best[i].item<double>()),
                       -log_shares[i][truth].item<double>()});
   }
   std::stable_sort(worst_.begin(), worst_.end(),

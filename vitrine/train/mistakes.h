@@ -16,15 +16,16 @@ struct Mistake {
   double loss = 0;
 };
 
-/// The wrongly classified examples with the highest loss, highest first. The batches must be those
-/// of `data` in its order.
+/// The wrongly classified examples with the highest loss, highest first, of batches of
+/// `data`.
 class MistakesReport : public Report {
  public:
   /// The sheet is called `NAME.png` and has this title.
   MistakesReport(std::shared_ptr<const Dataset> data, int64_t count, std::string name,
                  std::string title);
 
-  void add(const torch::Tensor& output, const torch::Tensor& targets) override;
+  void add(const torch::Tensor& output, const torch::Tensor& targets,
+           std::span<const int64_t> indices) override;
   /// A row per mistake.
   std::string text() const override;
   nlohmann::ordered_json json() const override;
@@ -43,7 +44,6 @@ class MistakesReport : public Report {
   std::shared_ptr<const Dataset> data_;
   int64_t count_;
   std::string name_, title_;
-  int64_t seen_ = 0;
   std::vector<Mistake> worst_;
 };
 

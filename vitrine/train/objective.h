@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ class Teacher;
 class Report {
  public:
   virtual ~Report() = default;
-  /// Takes note of a batch: the model's output and the targets, shaped as the task says.
-  virtual void add(const torch::Tensor& output, const torch::Tensor& targets) = 0;
+  /// Takes note of a batch: the model's output and the targets, shaped as the task says, and which
+  /// examples of the split they are.
+  virtual void add(const torch::Tensor& output, const torch::Tensor& targets,
+                   std::span<const int64_t> indices) = 0;
   /// For a terminal; ends with a line break.
   virtual std::string text() const = 0;
   /// An object, whose keys stand beside those of the metrics.

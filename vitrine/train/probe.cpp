@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <optional>
 
 #include "vitrine/core/error.h"
@@ -190,7 +191,9 @@ class Probe {
     const auto output = logits_of(best_, test_.features);
     outcome_.test = metrics_of(output, test_.targets);
     report_ = objective_->make_report();
-    if (report_) report_->add(output, test_.targets);
+    std::vector<int64_t> indices(test_.targets.size(0));
+    std::iota(indices.begin(), indices.end(), 0);
+    if (report_) report_->add(output, test_.targets, indices);
     say("test " + text_of(outcome_.test));
   }
 

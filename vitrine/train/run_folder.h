@@ -20,6 +20,8 @@ class RunFolder {
   fs::path recipe() const { return path_ / "recipe.yaml"; }
   fs::path metrics() const { return path_ / "metrics.jsonl"; }
   fs::path result() const { return path_ / "result.json"; }
+  /// What a classifier answered to the test split (train/predictions.h).
+  fs::path predictions() const { return path_ / "predictions.json"; }
   fs::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
   fs::path last() const { return path_ / "checkpoints" / "last.safetensors"; }
   /// What a resume needs: weights, moments, averages and the position in the run, in one file.

@@ -166,6 +166,55 @@ export type MetricLine = { kind: string; epoch: number; step: number; time: numb
   number | string
 >;
 
+/** How often a true class was taken for each class: the cells that are not 0. */
+export interface Confusion {
+  classes: string[];
+  examples: number;
+  /** [true class, predicted class, examples]. */
+  cells: [number, number, number][];
+}
+
+/** What a classifier answered to an example of its test set. */
+export interface TestExample {
+  index: number;
+  true: number;
+  predicted: number;
+  /** Of the predicted class. */
+  probability: number;
+  true_probability: number;
+}
+
+export interface SweepMetric {
+  name: string;
+  unit: string;
+  higher_is_better: boolean;
+  log_scale: boolean;
+}
+
+/** A run of a sweep; one that failed has an error and no results. */
+export interface SweepRun {
+  name: string;
+  seed: number;
+  state: string;
+  /** The text of each varied key; null: as in the recipe. */
+  settings: Record<string, string | null>;
+  validation?: number | null;
+  test?: number | null;
+  seconds?: number;
+  error?: string;
+}
+
+export interface Sweep {
+  name: string;
+  recipe: string;
+  varied: string[];
+  /** Null before the first result. */
+  metric: SweepMetric | null;
+  /** Runs in all. */
+  planned: number;
+  runs: SweepRun[];
+}
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** A refusal of the server, or its absence (status 0). */
@@ -312,4 +361,20 @@ export const api = {
   },
   result: (name: string, signal?: AbortSignal) =>
     json<{ [key: string]: Json }>(runPath(name, "result"), { signal }),
+  confusion: (name: string, signal?: AbortSignal) =>
+    json<Confusion>(runPath(name, "confusion"), { signal }),
+  /** The first examples of a cell of the confusion matrix, the most confident first. */
+  cell: (name: string, truth: number, predicted: number, limit: number, signal?: AbortSignal) =>
+    json<{ total: number; examples: TestExample[] }>(
+      runPath(name, "predictions") + query({ true: truth, predicted, limit }),
+      { signal },
+    ),
+  async testImage(name: string, index: number, signal?: AbortSignal): Promise<Blob> {
+    return (await request(runPath(name, `images/${index}`), { signal })).blob();
+  },
+  async sweeps(signal?: AbortSignal): Promise<{ name: string; modified: number }[]> {
+    return (await json<{ sweeps: { name: string; modified: number }[] }>("/v1/sweeps", { signal })).sweeps;
+  },
+  sweep: (name: string, signal?: AbortSignal) =>
+    json<Sweep>(`/v1/sweeps/${encodeURIComponent(name)}`, { signal }),
 };

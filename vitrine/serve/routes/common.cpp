@@ -6,7 +6,6 @@
 #include "vitrine/core/image_files.h"
 
 namespace vitrine::serve {
-namespace {
 
 int64_t integer_of(const std::string& text, const std::string& name, int64_t least, int64_t most) {
   int64_t value = 0;
@@ -16,8 +15,6 @@ int64_t integer_of(const std::string& text, const std::string& name, int64_t lea
           "{}={} is not a whole number from {} to {}", name, text, least, most);
   return value;
 }
-
-}  // namespace
 
 std::string text_of(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);

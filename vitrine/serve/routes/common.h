@@ -9,6 +9,7 @@
 #include "vitrine/serve/engine/served_adder.h"
 #include "vitrine/serve/engine/served_classifier.h"
 #include "vitrine/serve/engine/served_generator.h"
+#include "vitrine/serve/engine/test_images.h"
 #include "vitrine/serve/http.h"
 #include "vitrine/serve/metrics.h"
 #include "vitrine/serve/router.h"
@@ -27,6 +28,7 @@ struct RouteContext {
   mutable std::counting_semaphore<64> decoding{4};     // requests that are being decoded
   mutable std::counting_semaphore<64> explaining{16};  // requests that hold a decoded image
   mutable std::counting_semaphore<64> streaming{8};    // sequences that are sampled hold KV caches
+  mutable TestImages test_images{};
 };
 
 // One per file of this folder; they add their routes.
@@ -35,6 +37,8 @@ void add_explore_routes(Router& router, const RouteContext& context);
 void add_sample_routes(Router& router, const RouteContext& context);
 void add_token_routes(Router& router, const RouteContext& context);
 void add_run_routes(Router& router, const RouteContext& context);
+void add_prediction_routes(Router& router, const RouteContext& context);
+void add_sweep_routes(Router& router, const RouteContext& context);
 void add_infer_routes(Router& router, const RouteContext& context);
 void add_page_routes(Router& router, const RouteContext& context);
 
@@ -47,6 +51,8 @@ ordered_json json_of(const std::vector<Prediction>& predictions);
 /// {"width", "height", "channels"} or null.
 ordered_json json_of(const std::optional<ImageLayout>& image);
 
+/// The whole number that a text is; throws if it is none or outside `least` to `most`.
+int64_t integer_of(const std::string& text, const std::string& name, int64_t least, int64_t most);
 /// A whole number of the query; throws if it is none or outside `least` to `most`.
 int64_t integer_parameter(const Request& request, const std::string& name, int64_t otherwise,
                           int64_t least, int64_t most);
@@ -61,6 +67,12 @@ Active<ServedClassifier> classifier_of(const Request& request, const RouteContex
 
 /// When the client wants its answer: X-Timeout-Ms from now.
 Deadline deadline_of(const Request& request);
+
+/// The run in --runs that a request names; throws unless it is there.
+RunFolder run_of(const Request& request, const RouteContext& context);
+/// Whether the folder is that of a sweep; its recipe.yaml does not make it a run.
+bool holds_sweep(const fs::path& folder);
+int64_t seconds_since_1970(fs::file_time_type time);
 
 /// The image that was sent, as the body or as the field `image`.
 Image image_of(const Request& request, const RouteContext& context);

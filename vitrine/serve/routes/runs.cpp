@@ -36,18 +36,10 @@ std::vector<ordered_json> metric_lines(const RunFolder& run) {
 std::optional<RunFolder> run_in(const fs::path& folder) {
   try {
     auto run = RunFolder::open(folder);
-    if (fs::is_regular_file(run.recipe())) return run;
+    if (fs::is_regular_file(run.recipe()) && !holds_sweep(folder)) return run;
   } catch (const std::exception&) {  // no recipe, or a name that the system refuses
   }
   return std::nullopt;
-}
-
-/// The run that a request names; throws unless it lies in the folder of runs.
-RunFolder run_of(const Request& request, const RouteContext& context) {
-  const auto& name = request.path_part("name");
-  const auto run = is_plain_name(name) ? run_in(context.config.runs / name) : std::nullopt;
-  require(run.has_value(), 404, "run '{}' is not known; see /v1/runs", name);
-  return *run;
 }
 
 std::string text_at(const YAML::Node& node, const char* first, const char* second) {
@@ -81,11 +73,6 @@ ordered_json best_of(const ordered_json& result) {
   return best;
 }
 
-double seconds_since_1970(fs::file_time_type time) {
-  const auto system = std::chrono::file_clock::to_sys(time);
-  return std::chrono::duration<double>(system.time_since_epoch()).count();
-}
-
 ordered_json summary_of(const RunFolder& run) {
   const auto lines = metric_lines(run);
   const auto result = ordered_json::parse(read_if_there(run.result()), nullptr, false);
@@ -110,7 +97,7 @@ ordered_json summary_of(const RunFolder& run) {
     json["state"] = result.value("stop_reason", "finished");
     json["epochs"] = result.value("epochs", int64_t{0});
   }
-  json["modified"] = static_cast<int64_t>(seconds_since_1970(modified));
+  json["modified"] = seconds_since_1970(modified);
   return json;
 }
 
@@ -146,6 +133,18 @@ Response result(const Request& request, const RouteContext& context) {
 }
 
 }  // namespace
+
+RunFolder run_of(const Request& request, const RouteContext& context) {
+  const auto& name = request.path_part("name");
+  const auto run = is_plain_name(name) ? run_in(context.config.runs / name) : std::nullopt;
+  require(run.has_value(), 404, "run '{}' is not known; see /v1/runs", name);
+  return *run;
+}
+
+int64_t seconds_since_1970(fs::file_time_type time) {
+  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
+}
 
 void add_run_routes(Router& router, const RouteContext& context) {
   router.add({"GET", "/v1/runs", [&](const Request&) { return list_runs(context); }});

@@ -8,19 +8,32 @@
 #include "vitrine/models/model.h"
 #include "vitrine/train/confusion_matrix.h"
 #include "vitrine/train/objectives/distillation.h"
+#include "vitrine/train/predictions.h"
+#include "vitrine/train/run_folder.h"
 
 namespace vitrine {
 namespace {
 
-/// The confusion matrix, and precision and recall of each class.
+/// The confusion matrix, precision and recall of each class, and what was answered to each example.
 class ClassificationReport : public Report {
  public:
-  explicit ClassificationReport(std::vector<std::string> classes) : matrix_(std::move(classes)) {}
+  explicit ClassificationReport(const std::vector<std::string>& classes)
+      : matrix_(classes), predictions_{classes} {}
 
-  void add(const torch::Tensor& output, const torch::Tensor& targets) override {
-    const auto predicted = output.argmax(1).cpu(), truth = targets.cpu();
-    for (int64_t i = 0; i < truth.size(0); ++i)
-      matrix_.add(truth[i].item<int64_t>(), predicted[i].item<int64_t>());
+  void add(const torch::Tensor& output, const torch::Tensor& targets,
+           std::span<const int64_t> indices) override {
+    const auto truths = targets.cpu(), answers = output.argmax(1).cpu();            // (B)
+    const auto probabilities = output.to(torch::kCPU, torch::kFloat32).softmax(1);  // (B, N)
+    const auto truth = truths.accessor<int64_t, 1>(), predicted = answers.accessor<int64_t, 1>();
+    const auto probability = probabilities.accessor<float, 2>();
+    for (int64_t i = 0; i < truth.size(0); ++i) {
+      matrix_.add(truth[i], predicted[i]);
+      predictions_.examples.push_back({.index = indices[i],
+                                       .truth = truth[i],
+                                       .predicted = predicted[i],
+                                       .probability = probability[i][predicted[i]],
+                                       .truth_probability = probability[i][truth[i]]});
+    }
   }
 
   std::string text() const override { return classification_report(matrix_); }
@@ -31,12 +44,14 @@ class ClassificationReport : public Report {
 
   void save(const fs::path& folder) const override {
     write_file_atomically(folder / "classification_report.txt", text());
+    write_predictions(RunFolder::open(folder).predictions(), predictions_);
     plot::Figure{.panels = {confusion_heat_map(matrix_, "Test set")}}.save(folder /
                                                                            "confusion_matrix");
   }
 
  private:
   ConfusionMatrix matrix_;
+  TestPredictions predictions_;
 };
 
 // Among ten classes or fewer, half of all guesses would be right.

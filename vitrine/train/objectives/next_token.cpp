@@ -22,7 +22,8 @@ class ByteImageReport : public Report {
  public:
   explicit ByteImageReport(const ImageLayout& layout) : bits_(layout) {}
 
-  void add(const torch::Tensor& output, const torch::Tensor& targets) override {
+  void add(const torch::Tensor& output, const torch::Tensor& targets,
+           std::span<const int64_t> /*indices*/) override {
     bits_.add(output, targets);
   }
   std::string text() const override { return bits_per_dim_text(bits_); }

@@ -1,4 +1,5 @@
-// Run folders: a list that refreshes itself, curves, recipes and results of those that are chosen.
+// Run folders: a list that refreshes itself, curves, recipes, results and confusion matrices of those that are chosen.
+// Sweeps have a tab of their own.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type MetricLine, type Run } from "../api";
@@ -6,15 +7,20 @@ import { seriesColor } from "../colors";
 import { useTexts } from "../i18n";
 import { Check, Section, Segments, Select } from "../parts/controls";
 import { Loaded } from "../parts/notice";
+import { Tabs } from "../parts/tabs";
 import { bestText, metricNames, points, type Axis } from "../metrics";
 import { useResource } from "../resource";
 import { choiceOf } from "../route";
 import type { ViewProps } from "./explore";
+import { Confusions } from "./runs/confusion";
 import { Curves } from "./runs/curves";
 import { RecipeDiff } from "./runs/recipe_diff";
 import { Results } from "./runs/results";
+import { Sweeps } from "./runs/sweeps";
+import "./runs/runs.css";
 
 const kRefreshSeconds = 5;
+const kTabs = ["runs", "sweeps"] as const;
 const kAxes = ["step", "epoch", "minutes"] as const;
 /** What one wants to see first, in this order. */
 const kFirstMetrics = ["epoch/validation_accuracy", "epoch/validation_loss", "step/loss"];
@@ -132,9 +138,8 @@ function Comparison({ chosen, tick, query, setQuery }: ViewProps & { chosen: str
   );
 }
 
-export default function Runs({ query, setQuery }: ViewProps) {
+function RunList({ tick, query, setQuery }: ViewProps & { tick: number }) {
   const { t } = useTexts();
-  const tick = useTick();
   const runs = useResource(`runs|${tick}`, api.runs, { keep: true });
   const filter = query.get("filter") ?? "";
   const chosen = (query.get("runs") ?? "").split(",").filter(Boolean);
@@ -146,10 +151,6 @@ export default function Runs({ query, setQuery }: ViewProps) {
     `${run.name} ${run.model} ${run.dataset} ${run.state}`.toLowerCase().includes(filter.toLowerCase());
   return (
     <>
-      <header class="intro">
-        <h1>{t("runs.title")}</h1>
-        <p>{t("runs.lead", { seconds: kRefreshSeconds })}</p>
-      </header>
       <label class="filter">
         <span>{t("runs.filter")}</span>
         <input type="search" value={filter} onInput={(e) => setQuery({ filter: e.currentTarget.value })} />
@@ -181,8 +182,27 @@ export default function Runs({ query, setQuery }: ViewProps) {
           <Section title={t("runs.results")}>
             <Results names={chosen} />
           </Section>
+          <Confusions names={chosen} query={query} setQuery={setQuery} />
         </>
       )}
+    </>
+  );
+}
+
+export default function Runs(props: ViewProps) {
+  const { t } = useTexts();
+  const tick = useTick();
+  const tab = choiceOf(props.query, "tab", kTabs, "runs");
+  const Shown = tab === "runs" ? RunList : Sweeps;
+  return (
+    <>
+      <header class="intro">
+        <h1>{t("runs.title")}</h1>
+        <p>{t("runs.lead", { seconds: kRefreshSeconds })}</p>
+      </header>
+      <Tabs label={t("view.runs")} tabs={kTabs} tab={tab} name={(name) => t(`tab.${name}`)} onChange={(to) => props.setQuery({ tab: to })}>
+        <Shown {...props} tick={tick} />
+      </Tabs>
     </>
   );
 }

@@ -1,7 +1,8 @@
 // A small server with the routes of the contract and synthetic data, for the tests of the page.
 // `options` may be changed while it runs: token, busy (how many requests get a 503), silent (requests behind those wait
-// until it is false), missing (routes that are not there), kinds (of models that are served), hold (how many events of a
-// generation are sent until it is raised), megabytes (how many of the attention weights are sent until it is raised).
+// until it is false), missing (routes that are not there), kinds (of models that are served), sweeps and images (whether
+// there are sweeps, and images of test sets), hold (how many events of a generation are sent until it is raised),
+// megabytes (how many of the attention weights are sent until it is raised).
 
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -10,6 +11,8 @@ import { fileURLToPath } from "node:url";
 import * as network from "./network.mjs";
 import { makeRuns } from "./runs.mjs";
 import * as sequences from "./sequences.mjs";
+import * as sweeps from "./sweeps.mjs";
+import * as tested from "./tested.mjs";
 
 const kDist = fileURLToPath(new URL("../../dist/", import.meta.url));
 const kTypes = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -68,12 +71,12 @@ async function trickle(response, bytes, options) {
   response.end();
 }
 
-/** @typedef {{ token: string, busy: number, silent: boolean, missing: string[], kinds: string[], hold: number, megabytes: number }} Options */
+/** @typedef {{ token: string, busy: number, silent: boolean, missing: string[], kinds: string[], sweeps: boolean, images: boolean, hold: number, megabytes: number }} Options */
 
 /** @param {Partial<Options> & { port?: number }} given */
 export async function startMock({ port = 0, ...given } = {}) {
   /** @type {Options} */
-  const options = { token: "", busy: 0, silent: false, missing: [], kinds: ["classifier", "generator", "adder"], hold: Infinity, megabytes: Infinity, ...given };
+  const options = { token: "", busy: 0, silent: false, missing: [], kinds: ["classifier", "generator", "adder"], sweeps: true, images: true, hold: Infinity, megabytes: Infinity, ...given };
   const runs = makeRuns();
   /** @type {string[]} */
   const asked = [];
@@ -101,6 +104,24 @@ export async function startMock({ port = 0, ...given } = {}) {
       if (run[2] === "recipe") return { text: folder.recipe };
       const data = folder[run[2]]();
       if (!data) throw new Refusal(404, `run ${run[1]} has no ${run[2]} yet`);
+      return { json: data };
+    }
+    const test = /^\/v1\/runs\/([^/]+)\/(confusion|predictions|images\/(\d+))$/.exec(url.pathname);
+    if (test) {
+      if (!runs.folders[decodeURIComponent(test[1])]?.tested) throw new Refusal(404, `run ${test[1]} has no predictions.json`);
+      if (test[2] === "confusion") return { json: tested.confusion() };
+      if (test[2] === "predictions") {
+        const [truth, guess, limit] = ["true", "predicted", "limit"].map((key) => Number(url.searchParams.get(key)));
+        return { json: tested.cell(truth, guess, limit) };
+      }
+      if (!options.images) throw new Refusal(409, "cifar10: data/cifar10/test_batch.bin is missing; run `vitrine data fetch cifar10`");
+      return { bytes: tested.image(Number(test[3])), type: "image/png" };
+    }
+    if (url.pathname === "/v1/sweeps") return { json: { sweeps: options.sweeps ? sweeps.list() : [] } };
+    const sweep = /^\/v1\/sweeps\/([^/]+)$/.exec(url.pathname);
+    if (sweep) {
+      const data = sweeps.sweeps[decodeURIComponent(sweep[1])];
+      if (!data) throw new Refusal(404, `no sweep ${sweep[1]}`);
       return { json: data };
     }
     if (url.pathname === "/v1/models") {

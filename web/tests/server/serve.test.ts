@@ -85,7 +85,10 @@ describe.skipIf(!program)("vitrine serve", () => {
     writeFileSync(letters, "Where does it look? 어디를 볼까요? ".repeat(400));
     for (const [name, [model, dataset]] of Object.entries(kSequences))
       models.push(`${name}=${trained(folder, name, sequenceRecipe(name, model!, dataset!.replace("FILE", letters)))}`);
-    server = spawn(program, ["serve", ...models, "--port", "0", "--quiet", "--runs", join(folder, "runs")], { stdio: ["ignore", "ignore", "pipe"] });
+    const sweep = join(folder, "sweep.yaml");
+    writeFileSync(sweep, "name: rates\nrecipe: vit.yaml\nworkers: 2\ngrid: {train.optimizer.lr: [1e-4, 1e-2], model.depth: [1, 2]}\n");
+    execFileSync(program, ["sweep", sweep, "--out", join(folder, "sweeps")], { stdio: "ignore" });
+    server = spawn(program, ["serve", ...models, "--port", "0", "--quiet", "--runs", join(folder, "runs"), "--sweeps", join(folder, "sweeps")], { stdio: ["ignore", "ignore", "pipe"] });
     address = await started(server);
   }, 600000);
 
@@ -188,5 +191,36 @@ describe.skipIf(!program)("vitrine serve", () => {
       await page.locator("table.runs input").first().check();
       await page.locator(".curves canvas").waitFor();
       await shot(page, "serve-runs");
+    }));
+
+  it("shows the test images behind a cell of the confusion matrix", () =>
+    openPage(`${address}/#/runs?filter=vit`, async ({ page }) => {
+      await page.locator("table.runs input").first().check();
+      await page.locator(".cells").waitFor();
+      // Four classes of eight test images each; the fullest cell of the first row is among them.
+      await page.locator(".cells").focus();
+      await page.keyboard.press("ArrowDown");
+      let images = 0;
+      for (let column = 0; column < 4; ++column) {
+        const [, count] = /: (\d+) of 8 /.exec((await page.locator(".confusion .reading").textContent())!)!;
+        await expect.poll(() => page.locator(".thumbnails img").count()).toBe(Number(count));
+        images += Number(count);
+        await shot(page, `serve-confusion-${column}`);
+        await page.keyboard.press("ArrowRight");
+        if (column < 3) await expect.poll(() => page.url()).toContain(`cell=0.${column + 1}`);
+      }
+      expect(images).toBe(8);
+      await expect.poll(() => page.locator(".notice.problem").count()).toBe(0);
+    }));
+
+  it("shows a sweep", () =>
+    openPage(`${address}/#/runs?tab=sweeps`, async ({ page }) => {
+      await expect.poll(() => page.locator(".parallel .run").count()).toBe(4);
+      await expect.poll(() => page.locator("table.sweep tbody tr").count()).toBe(4);
+      for (const value of await page.locator("table.sweep tbody tr td:nth-child(4)").allTextContents()) expect(value).toMatch(/^[\d.]+%$/);
+      await page.getByRole("slider", { name: "train.optimizer.lr: lowest value kept" }).focus();
+      await page.keyboard.press("ArrowUp");
+      await expect.poll(() => page.locator("table.sweep tbody tr").count()).toBe(2);
+      await shot(page, "serve-sweep");
     }));
 });

@@ -119,7 +119,7 @@ it("the rows of the lens are the embedding and the numbers of blocks", () => {
 });
 
 it("a result is a table of its leaves", () => {
-  expect(leaves({ a: 1, test: { loss: 2, list: [1] }, confusion_matrix: { classes: [] } })).toEqual([["a", 1], ["test.loss", 2]]);
+  expect(leaves({ a: 1, test: { loss: 2, list: [1] } })).toEqual([["a", 1], ["test.loss", 2]]);
 });
 
 it("a list of keys is short", () => {
