@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup setup-tests program build test web demo serve-demo bench-peers format clean
+.PHONY: setup setup-tests program build test fuzz web demo serve-demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
@@ -17,6 +17,11 @@ build: setup-tests program
 
 test: build
 	ctest --test-dir build -LE slow --output-on-failure -j2
+
+# Hostile input by the million: see docs/reliability.md. FUZZ_RUNS=N inputs per parser.
+fuzz: setup
+	@tools/install_packages.sh packages-fuzz.txt
+	@tools/fuzz.sh
 
 web: setup
 	@cd web && npm ci && npm run build

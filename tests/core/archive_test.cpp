@@ -68,4 +68,28 @@ TEST(Archive, StopsWhereTheFilesUnpackToMoreThanAllowed) {
                              "x.zip unpacks to more than 9 bytes in b"));
 }
 
+TEST(Archive, CountsWhatIsUnpackedOnlyToBeSkipped) {
+  test::TemporaryFolder folder;
+  write_file_atomically(folder / "a", std::string(1 << 20, '0'));
+  write_file_atomically(folder / "b", "text");
+  ASSERT_EQ(run_process({"tar", "czf", "x.tar.gz", "a", "b"}, folder.path()).status, 0);
+  const auto read = [&](uint64_t most) {
+    std::string found;
+    read_archive(
+        folder / "x.tar.gz", [](const std::string& name) { return name == "b"; },
+        [&](const std::string&, std::string bytes) { found = std::move(bytes); }, most);
+    return found;
+  };
+  EXPECT_EQ(read(2 << 20), "text");
+  EXPECT_TRUE(test::contains(test::error_of([&] { read(1 << 16); }), "65536 bytes in a"));
+}
+
+TEST(Archive, StartsNoOtherProgramToUnpack) {
+  // As an archive of lrzip begins, which libarchive leaves to the program of that name.
+  test::TemporaryFolder folder;
+  write_file_atomically(folder / "x.tar.lrz", std::string("LRZI\0\6", 6) + std::string(1000, '\0'));
+  const auto message = test::error_of([&] { files_of(folder / "x.tar.lrz"); });
+  EXPECT_TRUE(test::contains(message, "Unrecognized archive format"));
+}
+
 }  // namespace vitrine

@@ -187,6 +187,12 @@ TEST(Settings, ATextThatNamesItselfIsRefused) {
   EXPECT_TRUE(test::contains(test::error_of([] { read("inner: &a [*a]\n"); }), "too deeply"));
 }
 
+TEST(Settings, ATextThatIsFarTooLongIsRefused) {
+  const auto message =
+      test::error_of([] { Settings::from_text("# " + std::string(1 << 16, 'x'), "long.yaml"); });
+  EXPECT_TRUE(test::contains(message, "long.yaml: 65538 bytes of YAML are more than 65536"));
+}
+
 TEST(Choice, IsANameWithTheSettingsOfWhatItNames) {
   EXPECT_EQ(zoo("{}").animal.name(), "dog");
   const auto bird = zoo("animal: {name: bird, wings: 4}").animal;

@@ -6,6 +6,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/archive.h"
+#include "vitrine/data/checksum.h"
 #include "vitrine/data/cifar10.h"
 #include "vitrine/data/cifar100.h"
 #include "vitrine/data/config.h"
@@ -160,6 +161,39 @@ TEST(Cifar100, RefusesMissingAndWrongFiles) {
   EXPECT_TRUE(test::contains(
       test::error_of([&] { fetch_cifar100(folder / "target", (folder / "cifar100").string()); }),
       "holds no train.bin"));
+}
+
+TEST(Cifar100, WithADamagedPixelIsRefused) {
+  test::TemporaryFolder folder;
+  make_folder(folder / "cifar100");
+  auto bytes = cifar100_test_file(0);
+  write_file_atomically(folder / "cifar100" / "SHA256SUMS", sha256(bytes) + "  test.bin\n");
+  const auto config = config_of("cifar100", folder.path());
+  write_file_atomically(folder / "cifar100" / "test.bin", bytes);
+  EXPECT_EQ(config.dataset->open(config, Split::Test)->size(), 10000);
+  bytes.back() ^= 1;
+  write_file_atomically(folder / "cifar100" / "test.bin", bytes);
+  EXPECT_TRUE(test::contains(test::error_of([&] { config.dataset->open(config, Split::Test); }),
+                             "test.bin is damaged"));
+}
+
+TEST(FetchFiles, AreFetchedAgainIfAStoredOneWasDamaged) {
+  test::TemporaryFolder folder;
+  make_folder(folder / "source");
+  write_file_atomically(folder / "source" / "a", "text");
+  const FetchPlan plan{.dataset = "some",
+                       .files = {"a"},
+                       .addresses = {},
+                       .other_files = {},
+                       .verify = [](const std::string&, const std::string&, const std::string&) {}};
+  const auto fetch = [&] {
+    return fetch_files(plan, folder / "data", (folder / "source").string());
+  };
+  fetch();
+  EXPECT_TRUE(test::contains(fetch(), "nothing to do"));
+  write_file_atomically(folder / "data" / "a", "tex\x75");
+  EXPECT_TRUE(test::contains(fetch(), "stored in"));
+  EXPECT_EQ(read_file(folder / "data" / "a"), "text");
 }
 
 }  // namespace vitrine

@@ -11,6 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
+#include "vitrine/core/peak_memory.h"
 
 namespace vitrine {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 const fs::path kImages = fs::path(VITRINE_SOURCE_DIR) / "tests/fixtures/images";
 
 /// A progressive JPEG with a scan for each of the first `coefficients` of the three components.
-std::string jpeg_of_many_scans(int coefficients) {
+std::string jpeg_of_many_scans(int coefficients, int side = 8) {
   jpeg_error_mgr errors;
   jpeg_compress_struct jpeg;
   jpeg.err = jpeg_std_error(&errors);
@@ -26,7 +27,7 @@ std::string jpeg_of_many_scans(int coefficients) {
   unsigned char* bytes = nullptr;
   unsigned long size = 0;
   jpeg_mem_dest(&jpeg, &bytes, &size);
-  jpeg.image_width = jpeg.image_height = 8;
+  jpeg.image_width = jpeg.image_height = static_cast<JDIMENSION>(side);
   jpeg.input_components = 3;
   jpeg.in_color_space = JCS_RGB;
   jpeg_set_defaults(&jpeg);
@@ -37,14 +38,31 @@ std::string jpeg_of_many_scans(int coefficients) {
   jpeg.scan_info = scans.data();
   jpeg.num_scans = static_cast<int>(scans.size());
   jpeg_start_compress(&jpeg, TRUE);
-  std::vector<unsigned char> row(8 * 3, 100);
+  std::vector<unsigned char> row(3 * static_cast<size_t>(side), 100);
   auto* line = row.data();
-  for (int y = 0; y < 8; ++y) jpeg_write_scanlines(&jpeg, &line, 1);
+  for (int y = 0; y < side; ++y) jpeg_write_scanlines(&jpeg, &line, 1);
   jpeg_finish_compress(&jpeg);
   std::string text(reinterpret_cast<const char*>(bytes), size);
   jpeg_destroy_compress(&jpeg);
   std::free(bytes);
   return text;
+}
+
+/// A PNG file whose header states this size, with the data of a smaller image.
+std::string png_claiming(uint32_t width, uint32_t height) {
+  auto bytes = encode_png(Image(3, 3));
+  const auto put = [&](size_t at, uint32_t value) {
+    for (int k = 0; k < 4; ++k) bytes[at + k] = static_cast<char>(value >> (24 - 8 * k));
+  };
+  put(16, width);
+  put(20, height);
+  uint32_t crc = ~0u;
+  for (const unsigned char byte : std::string_view(bytes).substr(12, 17)) {
+    crc ^= byte;
+    for (int k = 0; k < 8; ++k) crc = (crc >> 1) ^ (crc & 1 ? 0xEDB88320u : 0);
+  }
+  put(29, ~crc);
+  return bytes;
 }
 
 }  // namespace
@@ -54,6 +72,13 @@ TEST(ImageFiles, AJpegHasAtMostAHundredScans) {
   EXPECT_TRUE(
       test::contains(test::error_of([] { decode_image(jpeg_of_many_scans(40), "many.jpg"); }),
                      "many.jpg: not a readable JPEG file: more than 100 scans"));
+}
+
+TEST(ImageFiles, ALargerJpegHasFewerScans) {
+  EXPECT_EQ(decode_image(jpeg_of_many_scans(8, 3000), "few.jpg").width, 3000);
+  EXPECT_TRUE(
+      test::contains(test::error_of([] { decode_image(jpeg_of_many_scans(20, 3000), "many.jpg"); }),
+                     "many.jpg: not a readable JPEG file: more than 44 scans"));
 }
 
 class EveryKindOfFile : public testing::TestWithParam<const char*> {};
@@ -112,19 +137,16 @@ TEST(ImageFiles, RefusesAnEmptyFile) {
 }
 
 TEST(ImageFiles, RefusesAnAbsurdSize) {
-  // A well-formed PNG header of 60000 x 60000 pixels; nothing of that size may be allocated.
-  auto bytes = encode_png(Image(3, 3));
-  for (const size_t at : {16, 20}) bytes.replace(at, 4, std::string("\0\0\xEA\x60", 4));
-  const std::string_view header(bytes.data() + 12, 17);
-  uint32_t crc = ~0u;
-  for (const unsigned char byte : header) {
-    crc ^= byte;
-    for (int k = 0; k < 8; ++k) crc = (crc >> 1) ^ (crc & 1 ? 0xEDB88320u : 0);
-  }
-  crc = ~crc;
-  for (int k = 0; k < 4; ++k) bytes[29 + k] = static_cast<char>(crc >> (24 - 8 * k));
-  EXPECT_TRUE(test::contains(test::error_of([&] { decode_image(bytes, "bomb"); }),
-                             "60000 x 60000 pixels is not accepted"));
+  const auto message = test::error_of([] { decode_image(png_claiming(60000, 60000), "bomb"); });
+  EXPECT_TRUE(test::contains(message, "60000 x 60000 pixels is not accepted"));
+}
+
+TEST(ImageFiles, RefusesALargeImageInAFewBytesBeforeItTakesMemory) {
+  const auto bytes = png_claiming(8000, 8000);
+  const PeakMemory memory;
+  const auto message = test::error_of([&] { decode_image(bytes, "small.png"); });
+  EXPECT_LT(memory.bytes().value_or(0), 64 << 20);
+  EXPECT_TRUE(test::contains(message, "8000 x 8000 pixels in"));
 }
 
 TEST(ImageFiles, WritesPngThatReadsBackTheSame) {

@@ -1,9 +1,13 @@
 #include "vitrine/data/loader.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "tests/support/errors.h"
@@ -118,6 +122,27 @@ TEST(Loader, MeasuresTheTimeItWaited) {
     waited += loader.seconds_waited();
   }
   EXPECT_GT(waited, 0.010);
+}
+
+TEST(Loader, SaysHowManyWorkersCannotBeStarted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr int kRefused = 3;
+  const auto start_too_many = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto most = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (512u << 20);
+    const rlimit limit{most, most};  // room for some stacks
+    ::setrlimit(RLIMIT_AS, &limit);
+    try {
+      Loader(Counting(1000000), {.batch = 1, .workers = 5000});
+    } catch (const Error& e) {
+      std::cerr << e.what() << std::endl;
+      ::_exit(kRefused);
+    }
+    ::_exit(0);
+  };
+  EXPECT_EXIT(start_too_many(), testing::ExitedWithCode(kRefused),
+              "cannot start 5000 workers: .*; choose fewer \\(data.workers\\)");
 }
 
 TEST(Loader, RefusesABatchOfNothing) {

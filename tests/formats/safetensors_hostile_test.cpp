@@ -174,6 +174,8 @@ TEST_F(HostileSafetensors, RefusesNegativeFractionalAndOverflowingShapes) {
   std::string ones = "1";
   for (int i = 0; i < 64; ++i) ones += ",1";
   EXPECT_TRUE(test::contains(message_for_shape(ones), "65 dimensions"));
+  for (int i = 0; i < 2000; ++i) ones += ",1";
+  EXPECT_TRUE(test::contains(message_for_shape(ones), "a list of more than 1024 numbers"));
 }
 
 TEST_F(HostileSafetensors, RefusesOffsetsThatDoNotFit) {

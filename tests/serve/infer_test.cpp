@@ -115,7 +115,13 @@ TEST(InferenceProtocol, NamesWhatIsWrongWithARequest) {
   expect([](auto& r) { r.erase("inputs"); }, "inputs");
   expect([](auto& r) { r = {1, 2}; }, "");
   test::expect_error(client.Post(kInfer, "{", kJson), 400, "not an inference request");
-  test::expect_error(client.Post(kInfer, std::string(100000, '['), kJson), 400, "");
+  test::expect_error(client.Post(kInfer, std::string(100000, '['), kJson), 400, "nested deeper");
+  const auto deep = std::string(100000, '[') + std::string(100000, ']');
+  test::expect_error(
+      client.Post(kInfer,
+                  R"({"inputs": [{"name": "image", "datatype": "FP32", "shape": )" + deep + "}]}",
+                  kJson),
+      400, "nested deeper");
   test::expect_error(
       client.Post(kInfer, {{"Inference-Header-Content-Length", "99999999"}}, "{}", kJson), 400,
       "Inference-Header-Content-Length");

@@ -241,6 +241,14 @@ TEST(FeatureCache, KeepsPartsAndRefusesWhatHalfPrecisionCannotHold) {
   EXPECT_FALSE(again->from_cache);
   EXPECT_LT(calls, 12);  // the other part was there
   EXPECT_TRUE(features(2, torch::kFloat)->from_cache);
+  const auto path = fs::directory_iterator(folder / "cache")->path();
+  auto bytes = read_file(path);
+  bytes.back() ^= 1;
+  write_file_atomically(path, bytes);
+  const auto mended = features(2, torch::kFloat);
+  EXPECT_FALSE(mended->from_cache);
+  EXPECT_EQ(mended->row(7).item<double>(), 14);
+  EXPECT_TRUE(features(2, torch::kFloat)->from_cache);
   EXPECT_TRUE(
       test::contains(test::error_of([&] { features(1e3, torch::kHalf); }), "do not fit float16"));
 }

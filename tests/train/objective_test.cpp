@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "tests/support/errors.h"
 #include "tests/support/fixed_output.h"
@@ -236,6 +237,32 @@ TEST(RunOutcome, SurvivesStoringWithoutNumbersThatJsonLacks) {
        {"\"stop_reason\": \"reached_goal\"", "\"selection_metric\": \"accuracy\"",
         "\"higher_is_better\": true", "\"validation\": {", "\"test\": {"})
     EXPECT_TRUE(test::contains(text, part));
+}
+
+TEST(RunOutcome, WithAFlippedBitIsRefused) {
+  test::TemporaryFolder folder;
+  const auto file = folder / "result.json";
+  write_run_outcome(file, {.selection_metric = {.name = "accuracy"},
+                           .validation = {{"accuracy", 0.75}},
+                           .test = {{"accuracy", 0.5}},
+                           .epochs = 3});
+  const auto written = read_file(file);
+  const auto intact = read_run_outcome(file);
+  for (size_t bit = 0; bit < 8 * written.size(); ++bit) {
+    auto bytes = written;
+    bytes[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    std::ofstream(file, std::ios::binary) << bytes;
+    try {  // a bit of the layout or of the checksum's own name changes nothing that is read
+      const auto read = read_run_outcome(file);
+      EXPECT_EQ(read.test, intact.test) << bit;
+      EXPECT_EQ(read.validation, intact.validation) << bit;
+      EXPECT_EQ(read.epochs, intact.epochs) << bit;
+    } catch (const Error&) {
+    }
+  }
+  const auto at = written.find("0.75");
+  write_file_atomically(file, written.substr(0, at) + "0.85" + written.substr(at + 4));
+  EXPECT_TRUE(test::contains(test::error_of([&] { read_run_outcome(file); }), "is damaged"));
 }
 
 }  // namespace vitrine

@@ -79,6 +79,26 @@ TEST_F(Training, SameSeedGivesTheSameBitsAndAnotherSeedOthers) {
   EXPECT_FALSE(test::same_tensors(a, last()));
 }
 
+TEST_F(Training, TheNumberOfWorkersChangesNoBit) {
+  run({"train.epochs=1", "data.workers=1"}, "a");
+  const auto a = last();
+  run({"train.epochs=1", "data.workers=3"}, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+}
+
+TEST_F(Training, TheNumberOfThreadsChangesRoundingAtMost) {
+  const auto before = torch::get_num_threads();
+  torch::set_num_threads(1);
+  run(plain({}), "a");
+  const auto a = load_safetensors(last());
+  torch::set_num_threads(2);
+  run(plain({}), "b");
+  const auto b = load_safetensors(last());
+  torch::set_num_threads(before);
+  for (const auto& [name, tensor] : a.tensors)
+    EXPECT_LT((tensor - *b.find(name)).abs().max().item<double>(), 1e-5) << name;
+}
+
 TEST_F(Training, EvaluationsInsideAnEpochAreNotedAndChangeNothingElse) {
   const auto whole = run({"train.epochs=2"}, "a");
   const auto a = last(), best = path_ / "checkpoints" / "best.safetensors";
@@ -148,6 +168,13 @@ TEST_F(Training, EveryOptimizerAndScheduleLearns) {
 }
 
 TEST_F(Training, BFloat16Learns) { EXPECT_LT(loss_ratio({"train.precision=bf16"}), 0.9); }
+
+TEST_F(Training, BFloat16GivesTheSameBitsForTheSameSeed) {
+  run({"train.epochs=1", "train.precision=bf16"}, "a");
+  const auto a = last();
+  run({"train.epochs=1", "train.precision=bf16"}, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+}
 
 TEST_F(Training, StopsEarlyWithoutProgress) {
   const auto result = run({"train.optimizer.lr=1e-12", "train.patience=2", "train.epochs=50"});

@@ -339,5 +339,16 @@ TEST_F(HubFolder, WithoutWeightsIsNotARunEither) {
   EXPECT_TRUE(test::contains(message(), "holds 2 files of weights (first.safetensors, second."));
 }
 
+TEST_F(HubFolder, WithAConfigOfManyBracketsIsRefused) {
+  save();
+  ASSERT_EQ(run_export("timm", out_).code, 0);
+  change("config.json", [](json& root) { root["model_args"]["init_values"] = "DEEP"; });
+  auto text = read_file(out_ / "config.json");
+  const std::string mark = "\"DEEP\"";
+  text.replace(text.find(mark), mark.size(), std::string(100000, '[') + std::string(100000, ']'));
+  write_file_atomically(out_ / "config.json", text);
+  EXPECT_TRUE(test::contains(message(), "nested deeper than 64 levels"));
+}
+
 }  // namespace
 }  // namespace vitrine

@@ -145,6 +145,22 @@ TEST(Checkpoint, HasClassNamesThatATerminalCanShow) {
             (std::vector<std::string>{" [31mcat", "a b", "고양이", "dog"}));
 }
 
+TEST(Checkpoint, WithAFlippedBitInItsSettingsIsRefused) {
+  test::TemporaryFolder folder;
+  const auto path = folder / "small.safetensors";
+  test::save_small_checkpoint(path, "vit_c10_small", test::kSmallVit);
+  auto bytes = read_file(path);
+  const auto at = bytes.find("depth: 2");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 7] ^= 1;  // 3
+  write_file_atomically(path, bytes);
+  const auto refused = [&](auto&& read) {
+    return test::contains(test::error_of([&] { read(path); }), "the file is damaged");
+  };
+  EXPECT_TRUE(refused([](const fs::path& p) { load_checkpoint(p); }));
+  EXPECT_TRUE(refused([](const fs::path& p) { stored_model(p, {}); }));
+}
+
 TEST(Checkpoint, ThatDescribesAFarLargerModelIsRefusedBeforeItIsBuilt) {
   test::TemporaryFolder folder;
   const auto path = folder / "small.safetensors";
@@ -161,9 +177,17 @@ TEST(Checkpoint, ThatDescribesAFarLargerModelIsRefusedBeforeItIsBuilt) {
     EXPECT_LT(memory.bytes().value_or(0), 64 << 20);
     return message;
   };
+  const auto read_only = [&](auto&& read) {
+    return test::error_of([&] { read(folder / "changed.safetensors"); });
+  };
   EXPECT_TRUE(test::contains(message_with("depth: 2", "depth: 1000000000"),
                              "describes a model with depth=1000000000, but holds"));
   EXPECT_TRUE(test::contains(message_with("depth: 2", "depth: 100000"), "far larger than its"));
+  // What only asks for the model (`summary`, `init`) would build it, too.
+  EXPECT_TRUE(test::contains(read_only([](const fs::path& p) { stored_model(p, {}); }),
+                             "far larger than its"));
+  EXPECT_TRUE(
+      test::contains(read_only([](const fs::path& p) { stored_info(p); }), "far larger than its"));
   EXPECT_TRUE(test::contains(message_with("hidden: 64", "hidden: 1000000"), "'blocks.0.mlp.fc1"));
   EXPECT_TRUE(test::contains(message_with("positions: learned", "positions: sinusoidal"),
                              "is unknown to the model"));

@@ -13,8 +13,9 @@ namespace vitrine {
 
 /// Reads an archive (zip or tar, compressed or not) and hands over each file whose name, folders
 /// included, `wanted` accepts. An unreadable or truncated archive throws, and so does one whose
-/// wanted files unpack to more than `max_bytes`. No size that the archive claims is believed. Of a
-/// file longer than `head` only so many bytes are unpacked and handed over, whatever follows them.
+/// files unpack to more than `max_bytes` (unwanted ones of a zip are not unpacked). No size that
+/// the archive claims is believed. Of a file longer than `head` only so many bytes are unpacked and
+/// handed over, whatever follows them.
 void read_archive(const fs::path& path, const std::function<bool(const std::string& name)>& wanted,
                   const std::function<void(const std::string& name, std::string bytes)>& take,
                   uint64_t max_bytes = std::numeric_limits<uint64_t>::max(),

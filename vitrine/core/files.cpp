@@ -1,11 +1,12 @@
 #include "vitrine/core/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <utility>
 
 #include "vitrine/core/error.h"
 
@@ -66,21 +67,63 @@ class TemporaryFile {
   bool kept_ = false;
 };
 
+/// A file that is open for reading.
+class ReadableFile {
+ public:
+  explicit ReadableFile(fs::path path) : path_(std::move(path)) {
+    // A pipe that nobody writes to would keep an open that waits for the writer.
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    check(fd_ >= 0, "read: cannot open {}: {}", path_.string(), std::strerror(errno));
+    ::fcntl(fd_, F_SETFL, 0);
+  }
+  ReadableFile(const ReadableFile&) = delete;
+  ReadableFile& operator=(const ReadableFile&) = delete;
+  ~ReadableFile() { ::close(fd_); }
+
+  /// 0 if it is not known, as that of a pipe.
+  uint64_t size() const {
+    struct stat status {};
+    return ::fstat(fd_, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+  }
+
+  /// How many bytes came; 0 at the end.
+  size_t read(char* to, size_t most) const {
+    for (;;) {
+      const auto count = ::read(fd_, to, most);
+      if (count >= 0) return static_cast<size_t>(count);
+      check(errno == EINTR, "read: {}: {}", path_.string(), std::strerror(errno));
+    }
+  }
+
+ private:
+  fs::path path_;
+  int fd_ = -1;
+};
+
 }  // namespace
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, uint64_t most) {
   std::error_code unknown;  // a path that cannot be followed is reported by the open below
-  check(!fs::is_directory(path, unknown), "read: {} is a folder, expected a file", path.string());
-  check(!fs::is_character_file(path, unknown), "read: {} is a device, expected a file",
-        path.string());  // it may have no end
-  std::ifstream in(path, std::ios::binary);
-  check(in.good(), "read: cannot open {}: {}", path.string(), std::strerror(errno));
+  const auto type = fs::status(path, unknown).type();
+  check(type != fs::file_type::directory, "read: {} is a folder, expected a file", path.string());
+  check(type != fs::file_type::character && type != fs::file_type::block,
+        "read: {} is a device, expected a file", path.string());  // it may have no end
+  const ReadableFile file(path);
+  const auto refuse = [&](uint64_t bytes) {
+    fail("read: {} has {} bytes or more, expected at most {}; is it the right file?", path.string(),
+         bytes, most);
+  };
+  if (file.size() > most) refuse(file.size());
   std::string text;
-  for (char block[1 << 16]; in.read(block, sizeof block), in.gcount() > 0;)
-    text.append(block, static_cast<size_t>(in.gcount()));
-  check(!in.bad(), "read: {}: {}", path.string(), std::strerror(errno));
-  return text;
+  for (char block[1 << 16];;) {
+    const auto count = file.read(block, sizeof block);
+    if (count == 0) return text;
+    text.append(block, count);
+    if (text.size() > most) refuse(text.size());
+  }
 }
+
+std::string read_file(const fs::path& path) { return read_file(path, kLargestFile); }
 
 void write_file_atomically(const fs::path& path, const std::function<void(const ByteSink&)>& fill) {
   auto temporary = path;

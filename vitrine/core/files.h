@@ -10,7 +10,12 @@ namespace vitrine {
 
 namespace fs = std::filesystem;
 
-/// The whole file; throws an `Error` that names it if it cannot be read.
+/// No file that is read as a whole is larger.
+inline constexpr uint64_t kLargestFile = uint64_t{4} << 30;
+
+/// The whole file; throws an `Error` that names it if it cannot be read or has more than `most`
+/// bytes. A pipe is read to its end, which is at once if nobody writes to it.
+std::string read_file(const fs::path& path, uint64_t most);
 std::string read_file(const fs::path& path);
 
 /// Receives bytes on their way to a file.

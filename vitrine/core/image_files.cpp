@@ -19,12 +19,22 @@ namespace {
 
 constexpr int64_t kMaxPixels = int64_t{1} << 27;  // 134 megapixels: 400 MB as RGB
 constexpr int64_t kLongestSide = 65535;
+// A few bytes can claim any size, and memory is taken before they are decoded. Any file may ask for
+// these 61 MB (as RGBA), a larger image must be that of a file which can hold one.
+constexpr int64_t kFreePixels = 16'000'000, kPixelsPerByte = 256;
+constexpr uint64_t kLargestImageFile = uint64_t{1} << 30;
 
-void check_size(const std::string& name, int64_t width, int64_t height) {
+void check_size(const std::string& name, int64_t width, int64_t height, size_t file_bytes) {
   check(width > 0 && height > 0 && width <= kLongestSide && height <= kLongestSide &&
             width * height <= kMaxPixels,
         "{}: an image of {} x {} pixels is not accepted (at most {} megapixels)", name, width,
         height, kMaxPixels / 1000000);
+  const auto pixels = width * height;
+  check(
+      pixels <= kFreePixels || pixels / kPixelsPerByte <= static_cast<int64_t>(file_bytes),
+      "{}: an image of {} x {} pixels in {} bytes is not accepted (more than {} pixels per byte); "
+      "make it smaller",
+      name, width, height, file_bytes, kPixelsPerByte);
 }
 
 /// RGB over white.
@@ -106,15 +116,19 @@ Image decode_png(std::string_view bytes, const std::string& name) {
   PngReading r;
   check(open_png(r, bytes), "{}: not a readable PNG file: {}", name, r.message);
   const auto [width, height] = size_of(r);
-  check_size(name, width, height);
+  check_size(name, width, height, bytes.size());
   r.rgba.resize(width * height * 4);
   for (int64_t y = 0; y < height; ++y) r.rows.push_back(r.rgba.data() + y * width * 4);
   check(read_png_pixels(r), "{}: not a readable PNG file: {}", name, r.message);
   return without_alpha(r.rgba, width, height);
 }
 
-/// A progressive JPEG has about ten scans, each of which may cost as much time as the whole image.
-constexpr int kMostScans = 100;
+/// A progressive JPEG has ten to twenty scans, each of which may cost as much time as the whole
+/// image. The larger the image, the fewer are accepted.
+int most_scans(int64_t pixels) {
+  constexpr int64_t kFewest = 20, kMost = 100, kPixelsInAll = 400'000'000;
+  return static_cast<int>(std::clamp(kPixelsInAll / std::max<int64_t>(pixels, 1), kFewest, kMost));
+}
 
 struct JpegReading {
   jpeg_error_mgr errors;
@@ -140,9 +154,10 @@ struct JpegReading {
     };
     jpeg_create_decompress(&jpeg);
     progress.progress_monitor = [](j_common_ptr c) {
-      if (reinterpret_cast<j_decompress_ptr>(c)->input_scan_number <= kMostScans) return;
       auto* self = static_cast<JpegReading*>(c->client_data);
-      std::snprintf(self->message, sizeof self->message, "more than %d scans", kMostScans);
+      const int most = most_scans(self->image.width * self->image.height);
+      if (self->jpeg.input_scan_number <= most) return;
+      std::snprintf(self->message, sizeof self->message, "more than %d scans", most);
       std::longjmp(self->jump, 1);
     };
     jpeg.progress = &progress;
@@ -182,7 +197,7 @@ Image decode_jpeg(std::string_view bytes, const std::string& name) {
   JpegReading r;
   check(read_jpeg_header(r, bytes), "{}: not a readable JPEG file: {}", name, r.message);
   const int64_t width = r.jpeg.image_width, height = r.jpeg.image_height;
-  check_size(name, width, height);
+  check_size(name, width, height, bytes.size());
   r.image = Image(width, height);
   r.row.resize(4 * width);
   check(read_jpeg_pixels(r), "{}: not a readable JPEG file: {}", name, r.message);
@@ -193,7 +208,7 @@ Image decode_webp(std::string_view bytes, const std::string& name) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   int width = 0, height = 0;
   check(WebPGetInfo(data, bytes.size(), &width, &height), "{}: not a readable WebP file", name);
-  check_size(name, width, height);
+  check_size(name, width, height, bytes.size());
   std::vector<uint8_t> rgba(int64_t{4} * width * height);
   check(WebPDecodeRGBAInto(data, bytes.size(), rgba.data(), rgba.size(), 4 * width),
         "{}: not a readable WebP file: broken or cut short", name);
@@ -242,7 +257,9 @@ bool has_image_extension(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
 }
 
-Image read_image(const fs::path& path) { return decode_image(read_file(path), path.string()); }
+Image read_image(const fs::path& path) {
+  return decode_image(read_file(path, kLargestImageFile), path.string());
+}
 
 std::string encode_png(const Image& image) {
   check(image.channels == 1 || image.channels == 3, "png: {} channels, expected 1 or 3",

@@ -11,8 +11,8 @@
 namespace vitrine {
 
 /// The RGB image in a JPEG, PNG or WebP file's bytes, told apart by content. Grey becomes RGB,
-/// 16 bits become 8, transparent parts are laid on white. Anything else, broken data and absurd
-/// sizes throw an `Error` that starts with `name`.
+/// 16 bits become 8, transparent parts are laid on white. Anything else, broken data and sizes that
+/// are absurd, also for so few bytes, throw an `Error` that starts with `name`.
 Image decode_image(std::string_view bytes, const std::string& name);
 
 struct ImageSize {

@@ -40,7 +40,7 @@ class KeyCheck {
 
   void operator()(const YAML::Node& node, int depth = 0) {
     constexpr int kDeepest = 64;
-    constexpr int64_t kMaxNodes = 1'000'000;
+    constexpr int64_t kMaxNodes = 100'000;
     check_usage(depth <= kDeepest && ++nodes_ <= kMaxNodes, "{}: the groups are nested too deeply",
                 place(origin_, node));
     if (node.IsSequence())
@@ -77,6 +77,8 @@ std::string last_key(const std::string& path) { return path.substr(path.rfind('.
 
 /// The tree of a text; bad syntax and bad keys throw.
 YAML::Node load_yaml(const std::string& text, const std::string& origin) {
+  check_usage(text.size() <= kLongestYaml, "{}: {} bytes of YAML are more than {}", origin,
+              text.size(), kLongestYaml);
   YAML::Node root;
   try {
     root = YAML::Load(text);
@@ -255,7 +257,7 @@ class Settings::Reader : public Fields {
 };
 
 Settings Settings::from_file(const std::string& path) {
-  auto settings = from_text(read_file(path), path);
+  auto settings = from_text(read_file(path, kLongestYaml), path);
   settings.tree_->folder = fs::absolute(path).parent_path();
   return settings;
 }

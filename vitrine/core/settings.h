@@ -8,6 +8,9 @@
 
 namespace vitrine {
 
+/// No recipe or sweep has more bytes.
+inline constexpr uint64_t kLongestYaml = 1 << 16;
+
 /// A tree of named values as a person wrote it: YAML, then `key.path=value` overrides. It knows
 /// where each value came from, so that errors can say it, and what a relative path is relative to:
 /// the file's folder for a value of the file, the working directory for an override.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "vitrine/core/files.h"
+#include "vitrine/data/cifar_records.h"
 #include "vitrine/data/registry.h"
 
 namespace vitrine {
@@ -15,15 +16,10 @@ struct Cifar10Batch {
 };
 
 inline constexpr int64_t kCifar10Records = 10000;
-inline constexpr int64_t kCifar10Side = 32;
 inline constexpr int64_t kCifar10RecordBytes = 1 + 3 * kCifar10Side * kCifar10Side;
 
 /// The five training batches, then the test batch.
 const std::array<Cifar10Batch, 6>& cifar10_batches();
-
-/// Adds the records of a file of CIFAR-10 or CIFAR-100: label bytes, the last of which counts, then
-/// the R, G and B planes.
-void add_cifar_records(MemoryDataset& data, const std::string& bytes, int64_t label_bytes);
 
 /// CIFAR-10 under ROOT/cifar10, kept in memory.
 DatasetEntry cifar10_dataset();

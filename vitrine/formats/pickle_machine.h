@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -79,7 +79,7 @@ class PickleMachine {
   uint64_t budget_;
   const std::string& where_;
   Values stack_;
-  std::unordered_map<uint64_t, PickleValue> memo_;
+  std::map<uint64_t, PickleValue> memo_;  // a hash map could be filled so that it is slow
   Pickle pickle_;
 };
 

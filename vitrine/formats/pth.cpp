@@ -10,9 +10,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/formats/byte_count.h"
 #include "vitrine/formats/mapped_tensor.h"
-#include "vitrine/formats/pickle.h"
-#include "vitrine/formats/pth_legacy.h"
-#include "vitrine/formats/stored_zip.h"
+#include "vitrine/formats/pth_content.h"
 
 namespace vitrine {
 namespace {
@@ -32,52 +30,6 @@ constexpr std::pair<std::string_view, torch::ScalarType> kStorageTypes[] = {
     {"LongStorage", torch::kInt64},     {"IntStorage", torch::kInt32},
     {"ShortStorage", torch::kInt16},    {"CharStorage", torch::kInt8},
     {"ByteStorage", torch::kUInt8},     {"BoolStorage", torch::kBool}};
-
-/// The pickle of a file and the numbers of its storages by key.
-struct PthContent {
-  Pickle pickle;
-  std::map<std::string, std::string_view> storages;
-};
-
-PthContent read_zip_form(const std::shared_ptr<const FileMapping>& file, bool check_numbers,
-                         const std::string& where) {
-  constexpr std::string_view kPickle = "data.pkl";
-  check(!zip_lists(file->bytes(), "/constants.pkl"),
-        "pth: {} is a TorchScript archive, that is a program; save its weights with "
-        "torch.save(model.state_dict(), FILE)",
-        where);
-  const auto entries = read_stored_zip(file->bytes(), where);
-  std::string folder;
-  const StoredEntry* pickle = nullptr;
-  for (const auto& [name, entry] : entries)
-    if (name == kPickle || name.ends_with("/" + std::string(kPickle))) {
-      check(pickle == nullptr, "pth: {} holds two pickles '{}'", where, kPickle);
-      pickle = &entry;
-      folder = name.substr(0, name.size() - kPickle.size());
-    }
-  check(pickle != nullptr, "pth: {} is a zip archive without {}, so torch.save did not write it",
-        where, kPickle);
-  if (const auto order = entries.find(folder + "byteorder"); order != entries.end())
-    check(order->second.bytes == "little", "pth: {} was written by a big-endian machine", where);
-  check_crc(folder + std::string(kPickle), *pickle, where);
-  PthContent content{.pickle = read_pickle(pickle->bytes, file->bytes().size(), where),
-                     .storages = {}};
-  for (const auto& storage : content.pickle.storages) {
-    const auto name = folder + "data/" + storage.key;
-    const auto found = entries.find(name);
-    check(found != entries.end(), "pth: {} lacks '{}'; is the file complete?", where, name);
-    const bool fresh = content.storages.emplace(storage.key, found->second.bytes).second;
-    if (!fresh || !check_numbers) continue;
-    check_crc(name, found->second, where);
-    file->give_back(found->second.bytes);
-  }
-  return content;
-}
-
-PthContent read_legacy_form(std::string_view bytes, const std::string& where) {
-  auto legacy = read_legacy_pth(bytes, where);
-  return {std::move(legacy.pickle), std::move(legacy.storages)};
-}
 
 /// The tensors of a state dict by name.
 class StateDict {
@@ -112,8 +64,10 @@ class StateDict {
   }
 
  private:
-  const std::string& name_of(const PickleValue& value) const {
-    return content_.pickle.names[static_cast<size_t>(value.number)];
+  /// What an object or a name is called; "" of anything else.
+  std::string_view name_of(const PickleValue& value) const {
+    const bool named = value.kind == Kind::Object || value.kind == Kind::Name;
+    return named ? content_.pickle.names[static_cast<size_t>(value.number)] : std::string_view();
   }
   const Items& items_of(const PickleValue& value) const {
     return content_.pickle.dictionaries[static_cast<size_t>(value.number)];
@@ -128,14 +82,14 @@ class StateDict {
     check(top.kind != Kind::Object,
           "pth: {} holds a whole {}, which only the program that wrote it can read; save its "
           "weights with torch.save(model.state_dict(), FILE)",
-          where_, top.kind == Kind::Object ? name_of(top) : "");
+          where_, name_of(top));
     check(top.kind == Kind::Dictionary, "pth: {} holds no dictionary of tensors", where_);
     const auto& items = items_of(top);
     for (const auto wrapper : kWrappers)
       for (const auto& [key, value] : items)
         if (key.kind == Kind::Text && key.text == wrapper) {
           check(value.kind != Kind::Object, "pth: {}: '{}' is a {}, not a state dict", where_,
-                wrapper, value.kind == Kind::Object ? name_of(value) : "");
+                wrapper, name_of(value));
           if (value.kind == Kind::Dictionary && has_tensor(items_of(value))) return items_of(value);
         }
     return items;
@@ -176,22 +130,6 @@ class StateDict {
     return row.as_strided(pickled.shape, pickled.strides, row.storage_offset() + pickled.offset);
   }
 
-  /// Whether every element lies inside and there are no more of them than numbers.
-  static bool lies_inside(const PickledTensor& tensor, int64_t count) {
-    const auto elements = byte_count(tensor.shape, /*element_bytes=*/1);
-    if (!elements || *elements > static_cast<uint64_t>(count) || tensor.offset > count)
-      return false;
-    if (*elements == 0) return true;
-    int64_t last = tensor.offset;
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      if (tensor.shape[d] == 1) continue;
-      const auto steps = tensor.shape[d] - 1;
-      if (tensor.strides[d] > (count - last) / steps) return false;
-      last += steps * tensor.strides[d];
-    }
-    return last < count;
-  }
-
   static void drop_parallel(NamedTensors& tensors) {
     for (const auto& [name, tensor] : tensors)
       if (!name.starts_with(kParallel)) return;
@@ -209,11 +147,8 @@ class StateDict {
 TensorFile load_pth(const fs::path& path, TensorContent content) {
   const auto file = std::make_shared<const FileMapping>(path, "pth");
   const auto where = path.string();
-  const bool legacy = is_legacy_pth(file->bytes());
-  check(legacy || file->bytes().starts_with("PK"),
-        "pth: {} does not begin as a file of torch.save does; is it the right file?", where);
-  const bool values = content == TensorContent::Values;
-  auto read = legacy ? read_legacy_form(file->bytes(), where) : read_zip_form(file, values, where);
+  const auto give_back = [&](std::string_view part) { file->give_back(part); };
+  auto read = read_pth_content(file->bytes(), content == TensorContent::Values, give_back, where);
   return {.tensors = StateDict(file, std::move(read), where).read(), .metadata = {}};
 }
 

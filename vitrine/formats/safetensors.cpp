@@ -87,12 +87,13 @@ void save_safetensors(const fs::path& path, const TensorFile& file) {
   });
 }
 
-TensorFile load_safetensors(const fs::path& path) {
+TensorFile load_safetensors(const fs::path& path, TensorContent content) {
   const auto mapping = std::make_shared<const FileMapping>(path, "safetensors");
   const auto all = mapping->bytes();
   std::string bytes(header_bytes(all, path));
   auto header = parse_safetensors_header(bytes, all.size(), path);
-  const bool sealed = !header.checksum.empty();
+  const bool values = content == TensorContent::Values;
+  const bool sealed = values && !header.checksum.empty();
   Checksum sum;
   if (sealed) bytes.replace(header.checksum_at, kChecksumDigits, kChecksumDigits, '0');
   sum.add(bytes.data(), bytes.size());
@@ -105,7 +106,7 @@ TensorFile load_safetensors(const fs::path& path) {
     }
     auto tensor = mapped_tensor(mapping, part, torch_dtype(t.dtype)).view(t.shape);
     // A foreign file may hold truths other than 0 and 1, which C++ does not allow.
-    if (t.dtype == "BOOL") tensor = tensor.view(torch::kUInt8).ne(0);
+    if (values && t.dtype == "BOOL") tensor = tensor.view(torch::kUInt8).ne(0);
     file.tensors.emplace_back(t.name, tensor);
   }
   check(!sealed || sum.digits() == header.checksum,
@@ -113,6 +114,10 @@ TensorFile load_safetensors(const fs::path& path) {
         "changed it and kept the old checksum); use an earlier checkpoint or fetch the file again",
         path.string(), sum.digits(), header.checksum);
   return file;
+}
+
+TensorFile load_safetensors(const fs::path& path) {
+  return load_safetensors(path, TensorContent::Values);
 }
 
 std::map<std::string, std::string> read_safetensors_metadata(const fs::path& path) {

@@ -35,6 +35,7 @@ void save_safetensors(const fs::path& path, const TensorFile& file);
 /// tensor of it lives. Tensors come in the order of their bytes. A file that is cut short, damaged
 /// or inconsistent throws an `Error`. The checksum of our own files is verified
 /// (files of other tools have none) and does not show up in the metadata.
+TensorFile load_safetensors(const fs::path& path, TensorContent content);
 TensorFile load_safetensors(const fs::path& path);
 
 /// The metadata alone: reads and checks the header, never the tensors.

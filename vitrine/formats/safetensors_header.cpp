@@ -30,6 +30,7 @@ constexpr uint64_t kAlignment = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;
 // The header, one tensor's entry, its shape.
 constexpr int kDeepest = 3;
+constexpr int64_t kLongestList = 1024;
 
 /// Throws the `Error` of a file that cannot be what it claims.
 template <typename... Args>
@@ -38,14 +39,20 @@ template <typename... Args>
        kRemedy);
 }
 
-/// JSON in which no object names a key twice and nothing is nested deeper than the format needs.
+/// JSON in which no object names a key twice, nothing is nested deeper than the format needs and no
+/// list is longer (a number takes eight times the memory of its text).
 Json parse_strictly(std::string_view text, const fs::path& path) {
   std::vector<std::set<std::string>> open_objects;
+  int64_t listed = 0;  // since a list began
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
       if (depth >= kDeepest) refuse(path, "the header is nested deeper than {} levels", kDeepest);
     }
+    if (event == Event::array_start) listed = 0;
+    if (event == Event::value && ++listed > kLongestList)
+      refuse(path, "the header has a list of more than {} numbers", kLongestList);
+    if (event == Event::key) listed = 0;
     if (event == Event::object_start) open_objects.emplace_back();
     if (event == Event::object_end) open_objects.pop_back();
     if (event == Event::key) {

@@ -4,20 +4,15 @@
 
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
-#include "vitrine/formats/byte_count.h"
 #include "vitrine/formats/mapped_tensor.h"
+#include "vitrine/formats/tfjs_manifest.h"
 
 namespace vitrine {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kModelJson = "model.json";
-constexpr const char* kManifest = "weightsManifest";
-constexpr uint64_t kLongestModelJson = 64 << 20;
 
 constexpr std::pair<std::string_view, torch::ScalarType> kTfjsDtypes[] = {
     {"float32", torch::kFloat32}, {"int32", torch::kInt32},     {"bool", torch::kBool},
@@ -30,11 +25,9 @@ fs::path model_json_of(const fs::path& path) {
 /// The files of one group of weights as if they were one.
 class Shards {
  public:
-  Shards(const Json& paths, const fs::path& folder, const std::string& where) : where_(where) {
-    for (const auto& path : paths) {
-      const fs::path name = path.is_string() ? path.get<std::string>() : "";
-      check(!name.empty() && name == name.filename(),
-            "tfjs: {}: '{}' is not the name of a file beside it", where, path.dump());
+  Shards(const std::vector<std::string>& names, const fs::path& folder, const std::string& where)
+      : where_(where) {
+    for (const auto& name : names) {
       files_.push_back(std::make_shared<const FileMapping>(folder / name, "tfjs"));
       bytes_left_ += files_.back()->bytes().size();
     }
@@ -81,58 +74,28 @@ class Shards {
   uint64_t bytes_left_ = 0;
 };
 
-const Json& entry_of(const Json& object, const char* key, const std::string& what) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  check(object.is_object() && found != object.end(), "tfjs: {} has no '{}'", what, key);
-  return *found;
-}
-
-torch::ScalarType tfjs_dtype(const Json& entry, const std::string& what) {
+torch::ScalarType tfjs_dtype(const std::string& name) {
   for (const auto& [known, dtype] : kTfjsDtypes)
-    if (entry == std::string(known)) return dtype;
-  fail("tfjs: {} has dtype {}, which is not known; convert it to float32", what,
-       entry.dump().substr(0, 60));
-}
-
-std::vector<int64_t> tfjs_shape(const Json& entry, const std::string& what) {
-  check(entry.is_array() && entry.size() <= kMaxDimensions, "tfjs: {} has no shape", what);
-  std::vector<int64_t> shape;
-  for (const auto& size : entry) {
-    check(size.is_number_unsigned() && size.get<uint64_t>() < (uint64_t{1} << 62),
-          "tfjs: {}: the shape holds {}, expected a size", what, size.dump());
-    shape.push_back(size.get<int64_t>());
-  }
-  return shape;
+    if (known == name) return dtype;
+  TORCH_INTERNAL_ASSERT(false, "a dtype that parse_tfjs_manifest knows is missing: ", name);
 }
 
 /// Stored numbers as float32: value * scale + min, or halves as they are.
-torch::Tensor dequantised(const torch::Tensor& row, const Json& quantisation,
-                          const std::string& what) {
+torch::Tensor dequantised(const torch::Tensor& row, const TfjsTensor& described) {
   if (row.scalar_type() == torch::kFloat16) return row.to(torch::kFloat32);
-  const auto number = [&](const char* key) {
-    const auto& entry = entry_of(quantisation, key, what);
-    check(entry.is_number(), "tfjs: {}: its {} is not a number", what, key);
-    return entry.get<double>();
-  };
   // torch 1.13 has no uint16: its bits are read as int16.
   const auto whole = row.scalar_type() == torch::kInt16 ? row.to(torch::kInt32).bitwise_and(0xffff)
                                                         : row.to(torch::kInt32);
-  return (whole.to(torch::kFloat64) * number("scale") + number("min")).to(torch::kFloat32);
+  return (whole.to(torch::kFloat64) * described.scale + described.min).to(torch::kFloat32);
 }
 
-torch::Tensor take_tensor(const Json& entry, Shards& shards, const std::string& name,
-                          const std::string& what) {
-  const auto shape = tfjs_shape(entry_of(entry, "shape", what), what);
-  const auto quantisation = entry.find("quantization");
-  const bool quantised = quantisation != entry.end();
-  const auto dtype = tfjs_dtype(entry_of(quantised ? *quantisation : entry, "dtype", what), what);
-  const auto bytes = byte_count(shape, torch::elementSize(dtype));
-  check(bytes.has_value(), "tfjs: {}: the shape ({}) is too large", what, fmt::join(shape, ", "));
-  auto row = shards.take(*bytes, dtype, name);
+torch::Tensor take_tensor(const TfjsTensor& described, Shards& shards) {
+  const auto dtype = tfjs_dtype(described.dtype);
+  auto row = shards.take(described.bytes, dtype, described.name);
   // Truths other than 0 and 1 are not allowed in C++.
   if (dtype == torch::kBool) row = row.view(torch::kUInt8).ne(0);
-  if (quantised) row = dequantised(row, *quantisation, what);
-  return row.view(shape);
+  if (described.quantised) row = dequantised(row, described);
+  return row.view(described.shape);
 }
 
 }  // namespace
@@ -150,28 +113,11 @@ TensorFile load_tfjs(const fs::path& path) {
   const auto model = model_json_of(path);
   const auto where = model.string();
   const FileMapping text(model, "tfjs");
-  check(text.bytes().size() <= kLongestModelJson, "tfjs: {} has {} bytes, more than {}", where,
-        text.bytes().size(), kLongestModelJson);
-  Json json;
-  try {
-    json = Json::parse(text.bytes());
-  } catch (const Json::exception& e) {
-    // The message may quote the file at any length.
-    fail("tfjs: {} is not valid JSON ({})", where, std::string(e.what()).substr(0, 120));
-  }
   TensorFile file;
-  const auto& groups = entry_of(json, kManifest, where);
-  check(groups.is_array() && !groups.empty(), "tfjs: {}: {} lists no weights", where, kManifest);
-  for (const auto& group : groups) {
-    Shards shards(entry_of(group, "paths", where), model.parent_path(), where);
-    for (const auto& entry : entry_of(group, "weights", where)) {
-      const auto& name = entry_of(entry, "name", where);
-      check(name.is_string(), "tfjs: {}: {} is not the name of a tensor", where, name.dump());
-      const auto known = name.get<std::string>();
-      check(file.find(known) == nullptr, "tfjs: {}: '{}' comes twice", where, known);
-      file.tensors.emplace_back(
-          known, take_tensor(entry, shards, known, fmt::format("{}: '{}'", where, known)));
-    }
+  for (const auto& group : parse_tfjs_manifest(text.bytes(), where)) {
+    Shards shards(group.files, model.parent_path(), where);
+    for (const auto& tensor : group.tensors)
+      file.tensors.emplace_back(tensor.name, take_tensor(tensor, shards));
     check(shards.bytes_left() == 0, "tfjs: {}: {} bytes of the shards belong to no tensor", where,
           shards.bytes_left());
   }

@@ -8,6 +8,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/nearest.h"
+#include "vitrine/core/settings.h"
 
 namespace vitrine {
 namespace {
@@ -30,6 +31,8 @@ std::string text_of(const YAML::Node& node) {
 class SweepReader {
  public:
   SweepReader(const std::string& text, const std::string& origin) : origin_(origin) {
+    check(text.size() <= kLongestYaml, "{}: {} bytes of YAML are more than {}", origin, text.size(),
+          kLongestYaml);
     try {
       root_ = YAML::Load(text);
     } catch (const YAML::Exception& e) {
@@ -218,7 +221,7 @@ SweepConfig parse_sweep(const std::string& text, const std::string& origin) {
 }
 
 SweepConfig read_sweep(const fs::path& file) {
-  const auto text = read_file(file);
+  const auto text = read_file(file, kLongestYaml);
   auto config = as_usage([&] { return parse_sweep(text, file.string()); });
   config.recipe = (file.parent_path() / config.recipe).lexically_normal();
   check(fs::is_regular_file(config.recipe),

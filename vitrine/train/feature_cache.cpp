@@ -42,9 +42,15 @@ struct FeaturePart {
   double seconds = 0;
 };
 
+/// Nothing if the file is missing or damaged: its features are computed again then.
 std::optional<FeaturePart> stored_part(const fs::path& file, const std::string& key, int64_t rows) {
   if (!fs::exists(file)) return std::nullopt;
-  const auto stored = load_safetensors(file);
+  TensorFile stored;
+  try {
+    stored = load_safetensors(file);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   const auto* features = stored.find("features");
   const auto* targets = stored.find("targets");
   const auto found = stored.metadata.find(kKey);

@@ -50,8 +50,9 @@ std::string checksum_of(const NamedTensors& tensors);
 std::string examples_key(const Recipe& recipe, const std::string& split);
 
 /// Features of all examples, computed with a progress bar or read from the cache, which keeps them
-/// in files of `kPartRows` examples: what is done is not computed again after a kill. A file holds
-/// its key, which must agree. Values that the dtype cannot hold throw. Nothing after Ctrl-C.
+/// in files of `kPartRows` examples: what is done is not computed again after a kill, what is
+/// damaged is. A file holds its key, which must agree. Values that the dtype cannot hold throw.
+/// Nothing after Ctrl-C.
 std::optional<FeatureSet> cached_features(const BatchSource& source, const FeatureFunction& compute,
                                           const FeatureRequest& request);
 

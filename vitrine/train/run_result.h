@@ -36,9 +36,9 @@ struct RunOutcome {
   double test_loss() const { return metric_value(test, kLossName); }
 };
 
-/// result.json, the last file that a run writes.
+/// result.json, the last file that a run writes, with a checksum.
 void write_run_outcome(const fs::path& file, const RunOutcome& outcome);
-/// Throws if the file is missing or not a result.
+/// Throws if the file is missing, damaged or not a result.
 RunOutcome read_run_outcome(const fs::path& file);
 
 }  // namespace vitrine

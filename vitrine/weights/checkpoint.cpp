@@ -44,6 +44,13 @@ CheckpointInfo info_from(const std::map<std::string, std::string>& metadata, con
   return info;
 }
 
+/// The same of a file whose tensors can be those of the model that it describes.
+CheckpointInfo checked_info(const TensorFile& file, const fs::path& path) {
+  auto info = info_from(file.metadata, path);
+  model_without_memory(info.model, file, path.string());
+  return info;
+}
+
 }  // namespace
 
 bool is_own_metadata(const std::map<std::string, std::string>& metadata) {
@@ -102,15 +109,16 @@ fs::path checkpoint_path(const fs::path& run_or_file) {
 ModelChoice stored_model(const fs::path& run_or_file, const std::vector<std::string>& settings) {
   if (is_published(run_or_file)) return describe_weights(run_or_file, {.settings = settings}).model;
   const auto path = checkpoint_path(run_or_file);
-  const auto metadata = read_safetensors_metadata(path);
-  return read_model(checkpoint_entry(metadata, "model", path), settings,
+  const auto file = load_safetensors(path);
+  checked_info(file, path);
+  return read_model(checkpoint_entry(file.metadata, "model", path), settings,
                     path.string() + " (model)");
 }
 
 CheckpointInfo stored_info(const fs::path& run_or_file) {
   if (is_published(run_or_file)) return describe_weights(run_or_file);
   const auto path = checkpoint_path(run_or_file);
-  return info_from(read_safetensors_metadata(path), path);
+  return checked_info(load_safetensors(path, TensorContent::ShapesOnly), path);
 }
 
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {

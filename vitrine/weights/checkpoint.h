@@ -52,10 +52,12 @@ fs::path checkpoint_path(const fs::path& run_or_file);
 /// imported (weights/importers.h).
 LoadedCheckpoint load_checkpoint(const fs::path& run_or_file);
 
-/// What `load_checkpoint` would say of the model; reads no weights.
+/// What `load_checkpoint` would say of the model; reads no weights. A file that describes a model
+/// far larger than itself throws.
 CheckpointInfo stored_info(const fs::path& run_or_file);
 
-/// The model of a run, a checkpoint or published weights, without its weights.
+/// The model of a run, a checkpoint or published weights, without its weights. A checkpoint that is
+/// damaged, or describes a model far larger than itself, throws.
 ModelChoice stored_model(const fs::path& run_or_file,
                          const std::vector<std::string>& settings = {});
 

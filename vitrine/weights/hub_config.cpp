@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/json_nesting.h"
 #include "vitrine/plot/text.h"
 
 namespace vitrine {
@@ -370,7 +371,9 @@ HubConfig hugging_face_config(const json& root) {
 template <typename F>
 auto with_file(const fs::path& path, F&& read) {
   try {
-    const auto root = json::parse(read_file(path));
+    const auto text = read_file(path);
+    check(!is_nested_deeper(text), "import: it is nested deeper than {} levels", kJsonLevels);
+    const auto root = json::parse(text);
     check(root.is_object(), "import: it is not a JSON object");
     return read(root);
   } catch (const json::exception& e) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/json_nesting.h"
 #include "vitrine/weights/read_tensors.h"
 
 namespace vitrine {
@@ -16,6 +17,8 @@ const std::vector<std::string> kWeightEndings = {".safetensors", ".npz", ".pth",
 
 json read_json(const fs::path& path) {
   const auto text = read_file(path);
+  check(!is_nested_deeper(text), "import: {} is nested deeper than {} levels", path.string(),
+        kJsonLevels);
   auto result = json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
   check(result.is_object(), "import: {} is not a JSON object", path.string());
   return result;

@@ -33,7 +33,7 @@ TensorFile read_format(const fs::path& path, TensorContent content) {
     case TensorFormat::Safetensors:
       break;
   }
-  return load_safetensors(path);
+  return load_safetensors(path, content);
 }
 
 }  // namespace

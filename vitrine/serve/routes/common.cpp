@@ -22,18 +22,6 @@ std::string text_of(const ordered_json& json) {
 
 Response json_response(const ordered_json& json) { return {.body = text_of(json) + "\n"}; }
 
-std::string message_of(const std::exception& e) {
-  const std::string message = e.what();
-  return message.substr(0, message.find("\nException raised from"));
-}
-
-Response error_response(int status, const std::string& message) {
-  auto response = json_response({{"error", message}});
-  response.status = status;
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
-
 ordered_json json_of(const std::vector<Prediction>& predictions) {
   auto list = ordered_json::array();
   for (const auto& p : predictions)

@@ -1,19 +1,22 @@
 #include "vitrine/serve/routes/json_body.h"
 
-namespace vitrine::serve {
-namespace {
+#include "vitrine/core/json_nesting.h"
 
-/// A value as it stands in an error, not too long.
+namespace vitrine::serve {
+
 std::string shown(const nlohmann::ordered_json& value) {
   constexpr size_t kMost = 60;
   auto text = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 
-}  // namespace
+void refuse_deep_json(std::string_view text) {
+  require(!is_nested_deeper(text), 400, "the JSON is nested deeper than {} levels", kJsonLevels);
+}
 
 JsonBody::JsonBody(const Request& request) : json_(nlohmann::ordered_json::object()) {
   if (request.body.empty()) return;
+  refuse_deep_json(request.body);
   try {
     json_ = nlohmann::ordered_json::parse(request.body);
   } catch (const nlohmann::json::exception& e) {

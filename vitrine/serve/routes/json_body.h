@@ -8,6 +8,12 @@
 
 namespace vitrine::serve {
 
+/// Answers 400 if JSON is nested deeper than any that is asked for.
+void refuse_deep_json(std::string_view text);
+
+/// A value as it stands in an error, not too long.
+std::string shown(const nlohmann::ordered_json& value);
+
 /// The JSON object that a request's body is, or an empty one if there is no body. What is wrong in
 /// it is answered 400.
 class JsonBody {

@@ -1,0 +1,79 @@
+// Bytes on a connection of the server: HTTP as it parses it, the choice of a route, and bodies of
+// JSON.
+#include "tests/fuzz/doors.h"
+#include "tests/fuzz/must.h"
+#include "tests/support/raw_connection.h"
+#include "vitrine/serve/router.h"
+#include "vitrine/serve/routes/infer_request.h"
+#include "vitrine/serve/routes/json_body.h"
+#include "vitrine/serve/transport/http_server.h"
+
+namespace vitrine::fuzz {
+namespace {
+
+serve::Response sample(const serve::Request& request) {
+  serve::JsonBody body(request);
+  body.text("text");
+  body.number("temperature", 1);
+  body.integer("count", 1, 1, 100);
+  body.refuse_others();
+  return {.body = "{}"};
+}
+
+/// The server with routes that compute nothing.
+class Target {
+ public:
+  Target() {
+    router_.add({"GET", "/v1/runs/{name}/metrics", [](const serve::Request& r) {
+                   must(!r.path_part("name").empty(), "a part of the path is empty");
+                   return serve::Response{.body = r.path_part("name") + r.parameter("from")};
+                 }});
+    router_.add({"POST", "/v1/sample", sample});
+    router_.add({"POST", "/v2/infer", [](const serve::Request& r) {
+                   serve::read_infer_request(r, {1, 2, 2});
+                   return serve::Response{};
+                 }});
+    router_.add({"POST", "/v1/classify",
+                 [](const serve::Request& r) { return serve::Response{.body = r.part("image")}; }});
+    server_.start();
+  }
+  int port() const { return server_.port(); }
+
+ private:
+  std::optional<serve::Response> admit(const serve::Request& head) const {
+    if (head.refusal != 0) return serve::error_response(head.refusal, "refused");
+    if (router_.match(head.method, head.path).route != nullptr) return std::nullopt;
+    return serve::error_response(404, "there is nothing at " + head.path);
+  }
+  serve::Response answer(serve::Request request) const {
+    auto match = router_.match(request.method, request.path);
+    if (match.route == nullptr || request.refusal != 0)
+      return serve::error_response(400, "refused");
+    request.captured = std::move(match.captured);
+    try {
+      return match.route->handle(request);
+    } catch (const serve::HttpError& e) {
+      return serve::error_response(e.status, e.what());
+    }
+  }
+
+  serve::Router router_;
+  serve::HttpServer server_{
+      {.port = 0, .max_body = 1 << 16},
+      {.admit = [this](const serve::Request& head) { return admit(head); },
+       .answer = [this](const serve::Request& request) { return answer(request); }}};
+};
+
+}  // namespace
+
+void http(std::string_view bytes) {
+  static const Target& target = *new Target;  // it serves until the process ends
+  test::RawConnection connection(target.port());
+  connection.send(std::string(bytes));
+  ::shutdown(connection.socket(), SHUT_WR);
+  const auto answer = connection.rest();
+  must(answer.empty() || answer.starts_with("HTTP/1.1 "), "the answer is not HTTP");
+  must(!answer.starts_with("HTTP/1.1 500"), "an exception reached the transport");
+}
+
+}  // namespace vitrine::fuzz
