@@ -4,6 +4,7 @@
 #include <cstring>
 #include <future>
 
+#include "tests/support/errors.h"
 #include "tests/support/small_server.h"
 #include "vitrine/data/image_batches.h"
 
@@ -48,6 +49,28 @@ TEST(InferenceProtocol, GivesTheNetworksLogits) {
   EXPECT_EQ(output["datatype"], "FP32");
   EXPECT_EQ(output["shape"], (std::vector<int64_t>{2, 4}));
   expect_near(output["data"], example.logits);
+}
+
+TEST(InferenceProtocol, AnswersInThePrecisionOfTheServer) {
+  const test::SmallServer s({.precision = Precision::Int8});
+  const Example example(s.path);
+  const auto json = test::json_of(s.client().Post(kInfer, example.request().dump(), kJson));
+  const std::vector<float> logits = json["outputs"][0]["data"];
+  ASSERT_EQ(logits.size(), example.logits.size());
+  EXPECT_NE(logits, example.logits);
+  for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], example.logits[i], 0.1);
+  const auto explained =
+      s.client().Post("/v1/explain?method=relevance", test::noise_png(1), test::kPng);
+  ASSERT_TRUE(explained);
+  EXPECT_EQ(explained->status, 200) << explained->body;
+}
+
+TEST(InferenceProtocol, IsNotServedByModelsThatCannotHaveThePrecision) {
+  const auto start = [] {
+    test::SmallServer({.precision = Precision::Int8}, "resnet18", {"model.blocks=[1, 1]"});
+  };
+  EXPECT_TRUE(
+      test::contains(test::error_of(start), "int8: small (resnet18) has no transformer blocks"));
 }
 
 TEST(InferenceProtocol, TakesNestedDataAndTheVersionInThePath) {

@@ -6,6 +6,7 @@
 #include "vitrine/core/peak_memory.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/infer/device.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/inspect/model_memory.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/model.h"
@@ -24,6 +25,7 @@ struct BenchOptions {
   int64_t image = 0;
   double seconds = 5;
   std::string device = "cpu";
+  Precision precision = Precision::Float32;
   int64_t threads = 0;
   bool recompute = false;
   bool json = false;
@@ -46,12 +48,15 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
                           ? stored_model(o.model, settings)
                           : read_model("name: " + o.model, settings, "bench");
   const auto threads = set_up_runtime(o.threads);
-  open_device(o.device);
+  const auto device = open_device(o.device);
   check_model_fits(choice, /*copies=*/1);
   const auto model = choice.build();
   check(!o.recompute || !model->blocks_in_order().empty(),
         "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;
+  model->to(device);
+  set_precision(*model, o.precision, o.model);
+  say_precision(o.precision, s.err);
   const ThroughputOptions options{o.batch, o.seconds, o.device};
   const double peak = measure_sgemm_peak(o.device);
   const auto measured =
@@ -68,6 +73,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
                                     {"image", shape ? shape->image : 0},
                                     {"threads", threads},
                                     {"device", o.device},
+                                    {"precision", precision_name(o.precision)},
                                     {"ms_per_step", measured.milliseconds},
                                     {"steps", measured.steps},
                                     {"examples_per_second", examples},
@@ -81,15 +87,15 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
     return 0;
   }
   s.out << fmt::format(
-      "{} {}, batch {}{}, {} threads, {}\n"
+      "{} {}, batch {}{}, {} threads, {}, {}\n"
       "  {} per step (median of {})\n"
       "  {} {}/s\n"
       "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
       "  {}\n",
       training ? "train" : "infer", o.model, o.batch,
       shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
-      step_time_text(measured.milliseconds), measured.steps, three_digits(examples),
-      shape ? "images" : "examples", gflops, 100 * gflops / peak, peak,
+      precision_name(o.precision), step_time_text(measured.milliseconds), measured.steps,
+      three_digits(examples), shape ? "images" : "examples", gflops, 100 * gflops / peak, peak,
       peak_bytes
           ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*peak_bytes))
           : "peak memory not known");
@@ -128,7 +134,7 @@ Command bench_command() {
             add_kind(app, "train", "forward, backward and AdamW on random data", o)
                 .add_flag("--recompute", o->recompute,
                           "gradient checkpointing: less memory, more time");
-            add_kind(app, "infer", "forward on random data", o);
+            add_precision(add_kind(app, "infer", "forward on random data", o), o->precision);
             return [o, &app](Streams s) { return run_bench(*o, app.got_subcommand("train"), s); };
           }};
 }

@@ -6,6 +6,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/config.h"
@@ -27,6 +28,7 @@ struct EvalOptions {
   std::string split = "test";
   int64_t limit = 0;
   std::string device = "cpu";
+  Precision precision = Precision::Float32;
   int64_t threads = 0;
   int64_t mistakes = 0;
   bool json = false;
@@ -136,6 +138,8 @@ int run_eval(const EvalOptions& o, Streams streams) {
   if (report) reports.push_back(report.get());
   if (mistakes) reports.push_back(mistakes.get());
   model->to(device);
+  set_precision(*model, o.precision, info.model.name());
+  say_precision(o.precision, streams.err);
   const auto evaluation = evaluate(*model, batches, *objective,
                                    {.batch = recipe.data.batch,
                                     .workers = recipe.data.workers,
@@ -155,6 +159,7 @@ int run_eval(const EvalOptions& o, Streams streams) {
     ordered_json json = {{"model", o.model},
                          {"dataset", recipe.data.dataset.name()},
                          {"split", split_name(split)},
+                         {"precision", precision_name(o.precision)},
                          {"examples", evaluation.examples}};
     if (sampled) json["examples_of_split"] = batches.size();
     json.update(metrics_json(evaluation.metrics));
@@ -191,6 +196,7 @@ Command eval_command() {
                            "mistakes_SPLIT.png")
                 ->check(between(0, 1000));
             app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_precision(app, o->precision);
             add_threads(app, o->threads);
             app.add_flag("--json", o->json, "one JSON object");
             return [o](Streams s) { return run_eval(*o, s); };

@@ -9,6 +9,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/progress.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/inspect/explain/gallery.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/weights/checkpoint.h"
@@ -24,6 +25,7 @@ struct ExplainOptions {
   std::string out = "explain";
   std::vector<int> methods;  // values of ExplainMethod
   ExplainConfig config{};
+  Precision precision = Precision::Float32;
   int64_t threads = 0;
   bool json = false;
 };
@@ -79,9 +81,16 @@ std::string scores_text(const std::vector<FaithfulnessScore>& scores) {
   return text + faithfulness_text(scores) + '\n';
 }
 
+LoadedCheckpoint load_model(const ExplainOptions& o, Streams streams) {
+  auto loaded = load_checkpoint(o.model);
+  set_precision(*loaded.model, o.precision, loaded.info.model.name());
+  say_precision(o.precision, streams.err);
+  return loaded;
+}
+
 int explain_one(const ExplainOptions& o, const fs::path& file, Streams streams) {
   const auto image = read_image(file);
-  const auto e = explain(load_checkpoint(o.model), image, o.config);
+  const auto e = explain(load_model(o, streams), image, o.config);
   const auto files = write_explanation(e, file.filename().string(), o.out);
   streams.err << text_of(file.string(), e, files.size());
   if (!e.curves.empty()) streams.err << scores_text(faithfulness({e.curves}));
@@ -94,7 +103,7 @@ int explain_one(const ExplainOptions& o, const fs::path& file, Streams streams) 
 
 /// A gallery; an image that cannot be read is reported and does not stop the others.
 int explain_many(const ExplainOptions& o, const std::vector<fs::path>& files, Streams streams) {
-  const auto checkpoint = load_checkpoint(o.model);
+  const auto checkpoint = load_model(o, streams);
   Gallery gallery(o.out);
   auto progress = std::make_optional<Progress>("explain", std::ssize(files), "images");
   int64_t done = 0, failed = 0;
@@ -167,6 +176,7 @@ Command explain_command() {
             ->check(number_check([](double v) { return v >= 0 && v < 1; }, "0 to below 1"));
         app.add_flag("--faithfulness", o->config.faithfulness,
                      "also measure deletion and insertion curves of every method");
+        add_precision(app, o->precision);
         add_threads(app, o->threads);
         app.add_flag("--json", o->json,
                      "one JSON object per image and line: the answer and the files written");

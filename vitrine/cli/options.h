@@ -8,6 +8,8 @@
 
 #include "vitrine/core/fields.h"
 #include "vitrine/core/nearest.h"
+#include "vitrine/core/precision.h"
+#include "vitrine/infer/precision.h"
 
 // What several commands declare or print alike. Refusals name the values that are taken.
 namespace vitrine::cli {
@@ -72,6 +74,19 @@ inline void add_threads(CLI::App& app, int64_t& threads) {
   app.add_option("--threads", threads, "threads; 0 = all cores")
       ->capture_default_str()
       ->check(between(0, kMax));
+}
+
+/// Declares --precision.
+inline void add_precision(CLI::App& app, Precision& precision) {
+  app.add_option(
+         "--precision", precision,
+         "fp32, bf16 or int8: how the blocks of an image classifier multiply; default: fp32")
+      ->transform(one_of(precision_names()));
+}
+
+/// Says so if the precision gains nothing on this machine.
+inline void say_precision(Precision precision, std::ostream& err) {
+  if (const auto note = precision_note(precision); !note.empty()) err << note << '\n';
 }
 
 }  // namespace vitrine::cli

@@ -24,6 +24,7 @@ struct PredictOptions {
   int64_t top_k = 5;
   std::string csv;
   std::string device = "cpu";
+  Precision precision = Precision::Float32;
   int64_t threads = 0;
   bool json = false;
 };
@@ -75,7 +76,8 @@ class PredictionTable {
 /// Classifies the files; one that cannot be read is reported and does not stop the others.
 int predict_images(const PredictOptions& o, Streams streams) {
   const auto files = image_files_of(o.inputs, "predict");
-  const auto classifier = Classifier::load(o.model, o.device);
+  const auto classifier = Classifier::load(o.model, o.device, o.precision);
+  say_precision(o.precision, streams.err);
   PredictionTable table(std::min(o.top_k, std::ssize(classifier.classes())));
   Progress progress("predict", std::ssize(files), "images");
   int64_t done = 0, failed = 0;
@@ -113,6 +115,9 @@ void check_table_file(const fs::path& path) {
 
 /// Adds; an input that is no sum is reported and does not stop the others.
 int predict_sums(const PredictOptions& o, Streams streams) {
+  check(o.precision == Precision::Float32,
+        "predict: addition models compute in fp32 alone; leave out --precision {}",
+        precision_name(o.precision));
   const auto network = AdditionPredictor::load(o.model, o.device);
   bool failed = false;
   for (const auto& text : o.inputs) {
@@ -158,6 +163,7 @@ Command predict_command() {
             ->check(at_least(1));
         app.add_option("--csv", o->csv, "write the predictions to this CSV file instead of stdout");
         app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+        add_precision(app, o->precision);
         add_threads(app, o->threads);
         app.add_flag("--json", o->json, "one JSON object per input and line");
         app.footer(

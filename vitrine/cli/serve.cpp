@@ -30,6 +30,7 @@ int run_serve(ServeOptions o, Streams streams) {
   config.transport.connections = config.batch.queue + config.batch.max_batch + 64;
   if (const char* token = std::getenv("VITRINE_TOKEN"); token != nullptr && config.token.empty())
     config.token = token;
+  say_precision(config.precision, streams.err);
   serve::Server server(config, o.models, o.quiet ? nullptr : &streams.out);
   catch_interrupts();
   server.start();
@@ -84,6 +85,7 @@ Command serve_command() {
         app.add_option("--max-body", o->max_body, "megabytes of a request")
             ->capture_default_str()
             ->check(between(1, 1024));
+        add_precision(app, c.precision);
         add_threads(app, o->threads);
         app.add_flag("--quiet", o->quiet, "no access log on stdout");
         return [o](Streams s) { return run_serve(*o, s); };

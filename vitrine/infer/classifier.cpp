@@ -10,6 +10,7 @@
 #include "vitrine/data/image_batches.h"
 #include "vitrine/data/loader.h"
 #include "vitrine/infer/device.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/checkpoint.h"
@@ -91,7 +92,8 @@ Classifier::Classifier(Classifier&&) noexcept = default;
 Classifier& Classifier::operator=(Classifier&&) noexcept = default;
 Classifier::~Classifier() = default;
 
-Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string& device) {
+Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string& device,
+                            Precision precision) {
   auto loaded =
       std::make_unique<Loaded>(Loaded{load_checkpoint(run_or_checkpoint), open_device(device)});
   const auto& [model, info] = loaded->checkpoint;
@@ -100,6 +102,7 @@ Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string
         model->task() == Task::DigitSum ? "give it sums such as 57+68"
                                         : "choose an image classifier or an addition model");
   loaded->checkpoint.model->to(loaded->device);
+  set_precision(*model, precision, info.model.name());
   return Classifier(std::move(loaded));
 }
 

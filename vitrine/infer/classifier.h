@@ -8,6 +8,7 @@
 
 #include "vitrine/core/files.h"
 #include "vitrine/core/image.h"
+#include "vitrine/core/precision.h"
 
 namespace vitrine {
 
@@ -27,8 +28,10 @@ struct FilePredictions {
 /// A trained image classifier. May be used from several threads at once.
 class Classifier {
  public:
-  /// Loads a run folder (its best checkpoint) or a .safetensors file.
-  static Classifier load(const fs::path& run_or_checkpoint, const std::string& device = "cpu");
+  /// Loads a run folder (its best checkpoint) or a .safetensors file. bf16 and int8 are for
+  /// networks with transformer blocks, on the CPU.
+  static Classifier load(const fs::path& run_or_checkpoint, const std::string& device = "cpu",
+                         Precision precision = Precision::Float32);
   Classifier(Classifier&&) noexcept;
   Classifier& operator=(Classifier&&) noexcept;
   ~Classifier();

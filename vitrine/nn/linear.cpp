@@ -1,9 +1,11 @@
 #include "vitrine/nn/linear.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/packed_linear.h"
 
 namespace vitrine {
 
@@ -29,8 +31,19 @@ LinearImpl::LinearImpl(const LinearConfig& c) : config(c) {
   if (bias.defined()) torch::nn::init::uniform_(bias, -bound, bound);
 }
 
-torch::Tensor LinearImpl::forward(const torch::Tensor& x) {
-  return linear_product(x, weight, bias);
+torch::Tensor LinearImpl::product(const torch::Tensor& x, const torch::Tensor& other_bias) const {
+  return packed_ ? packed_linear(x, *packed_, other_bias) : linear_product(x, weight, other_bias);
+}
+
+bool LinearImpl::lower_precision(Precision precision) {
+  check(!packed_, "linear: the precision was lowered before; load the network again");
+  if (config.keep_fp32) return false;
+  packed_ = pack_weight(weight, precision);
+  // One number that stands for all: whoever reads it in spite of the above gets NaN.
+  const auto nothing = torch::full({1, 1}, std::numeric_limits<float>::quiet_NaN());
+  weight.set_requires_grad(false);
+  weight.set_data(nothing.expand({config.out, config.in}));
+  return true;
 }
 
 }  // namespace vitrine

@@ -2,16 +2,24 @@
 
 #include <torch/torch.h>
 
+#include <memory>
 #include <vector>
 
+#include "vitrine/core/precision.h"
+
 namespace vitrine {
+
+class PackedWeight;
 
 struct LinearConfig {
   int64_t in = 1, out = 1;
   bool bias = true;
-  /// The rows of each matrix that the weight stacks, such as {C, C, C} for queries, keys and values;
-  /// empty = one matrix of `out` rows. What treats matrices as wholes (Muon) must know.
+  /// The rows of each matrix that the weight stacks, such as {C, C, C} for queries, keys and
+  /// values; empty = one matrix of `out` rows. What treats matrices as wholes (Muon) must know.
   std::vector<int64_t> stacked{};
+  /// Whether its products stay in fp32 whatever the precision of the network: for what is small and
+  /// sensitive, and for weights that are read otherwise than by `forward`.
+  bool keep_fp32 = false;
 
   void validate() const;
 };
@@ -27,11 +35,21 @@ class LinearImpl : public torch::nn::Module {
  public:
   explicit LinearImpl(const LinearConfig& c);
   LinearImpl(int64_t in, int64_t out) : LinearImpl(LinearConfig{.in = in, .out = out}) {}
-  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x) { return product(x, bias); }
+  /// The same with another bias (out), which may be undefined.
+  torch::Tensor product(const torch::Tensor& x, const torch::Tensor& other_bias) const;
+
+  /// Of a trained network on the CPU: computes in bf16 or int8 from now on, unless `keep_fp32`
+  /// forbids it; gives back whether it does. The weight is converted once, and `weight` holds
+  /// nothing any more: it keeps its shape, but all its numbers are NaN.
+  bool lower_precision(Precision precision);
 
   const LinearConfig config;
   torch::Tensor weight;  // (out, in)
   torch::Tensor bias;    // (out); undefined without bias
+
+ private:
+  std::shared_ptr<const PackedWeight> packed_;  // null in fp32
 };
 TORCH_MODULE(Linear);
 

@@ -31,7 +31,7 @@ void LinformerAttentionConfig::validate() const {
 LinformerAttentionImpl::LinformerAttentionImpl(const LinformerAttentionConfig& c)
     : SelfAttentionImpl(c.attention), tokens(c.tokens) {
   c.validate();
-  const LinearConfig linear{.in = tokens, .out = c.length, .bias = false};
+  const LinearConfig linear{.in = tokens, .out = c.length, .bias = false, .keep_fp32 = true};
   key_proj = register_module("key_proj", Linear(linear));
   value_proj = register_module("value_proj", Linear(linear));
 }

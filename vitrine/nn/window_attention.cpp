@@ -156,15 +156,15 @@ CosineWindowAttentionImpl::CosineWindowAttentionImpl(const WindowAttentionConfig
   v_bias = register_parameter("v_bias", torch::zeros({c.dim}));
   logit_scale =
       register_parameter("logit_scale", torch::full({c.heads, 1, 1}, std::log(kFirstScale)));
-  cpb_mlp = register_module(
-      "cpb_mlp", torch::nn::Sequential(
-                     Linear(2, kBiasNetworkWidth), torch::nn::ReLU(),
-                     Linear(LinearConfig{.in = kBiasNetworkWidth, .out = c.heads, .bias = false})));
+  const LinearConfig hidden{.in = 2, .out = kBiasNetworkWidth, .keep_fp32 = true};
+  const LinearConfig out{.in = kBiasNetworkWidth, .out = c.heads, .bias = false, .keep_fp32 = true};
+  cpb_mlp = register_module("cpb_mlp",
+                            torch::nn::Sequential(Linear(hidden), torch::nn::ReLU(), Linear(out)));
 }
 
 torch::Tensor CosineWindowAttentionImpl::queries_keys_values(const torch::Tensor& x) {
   const auto bias = torch::cat({q_bias, torch::zeros_like(q_bias), v_bias});
-  const auto parts = by_heads(linear_product(x, qkv->weight, bias), config.heads).unbind(2);
+  const auto parts = by_heads(qkv->product(x, bias), config.heads).unbind(2);
   const auto &q = parts[0], &k = parts[1];  // (B, T, H, D)
   const auto length = [](const torch::Tensor& t) {
     return t.norm(2, -1, /*keepdim=*/true).clamp_min(1e-12);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitrine/core/files.h"
+#include "vitrine/core/precision.h"
 #include "vitrine/serve/engine/batch_queue.h"
 #include "vitrine/serve/transport/http_server.h"
 
@@ -9,6 +10,7 @@ namespace vitrine::serve {
 struct ServeConfig {
   TransportConfig transport{};
   BatchLimits batch{};
+  Precision precision = Precision::Float32;
   fs::path runs = "runs";      // whose folders are shown
   fs::path sweeps = "sweeps";  // the same for sweeps
   fs::path page{};             // a folder with the page's files; empty: a short text

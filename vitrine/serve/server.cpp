@@ -11,7 +11,7 @@ ModelStore& filled(ModelStore& store, const std::vector<std::string>& models) {
 }  // namespace
 
 Server::Server(const ServeConfig& config, const std::vector<std::string>& models, std::ostream* log)
-    : models_(config.batch, metrics_),
+    : models_(config.precision, config.batch, metrics_),
       app_(config, filled(models_, models), metrics_, log),
       http_(config.transport,
             {.admit = [this](const Request& head) { return app_.admit(head); },

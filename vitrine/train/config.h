@@ -3,6 +3,7 @@
 #include <string>
 
 #include "vitrine/core/fields.h"
+#include "vitrine/core/precision.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/data/config.h"
 #include "vitrine/models/registry.h"
@@ -13,7 +14,6 @@ namespace vitrine {
 
 class RunFolder;
 
-enum class Precision { Float32, BFloat16 };
 /// How much each class counts in the loss of a classifier.
 enum class ClassWeights { None, Balanced };
 /// How the feature maps of a frozen backbone are kept on disk, if they are.

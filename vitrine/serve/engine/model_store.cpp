@@ -23,9 +23,9 @@ std::string name_of(const fs::path& path) {
 
 }  // namespace
 
-ActiveModel::ActiveModel(const std::string& name, const fs::path& path, const BatchLimits& limits,
-                         Metrics& metrics)
-    : model(load_served_model(name, path)),
+ActiveModel::ActiveModel(const std::string& name, const fs::path& path, Precision precision,
+                         const BatchLimits& limits, Metrics& metrics)
+    : model(load_served_model(name, path, precision)),
       queue(
           limits,
           [this](const std::vector<float>& inputs, int64_t rows) {
@@ -43,7 +43,7 @@ void ModelStore::add(const std::string& name_or_path) {
               name);
   check_usage(!slots_.contains(name), "serve: two models are called '{}'; write NAME={}", name,
               path.string());
-  auto active = std::make_shared<ActiveModel>(name, path, limits_, metrics_);
+  auto active = std::make_shared<ActiveModel>(name, path, precision_, limits_, metrics_);
   slots_[name] = {.path = path, .active = std::move(active)};
 }
 
@@ -99,8 +99,8 @@ void ModelStore::load(const std::string& name) {
     const std::lock_guard lock(mutex_);
     path = slot_of(name).path;
   }
-  auto fresh =
-      as_bad_request([&] { return std::make_shared<ActiveModel>(name, path, limits_, metrics_); });
+  auto fresh = as_bad_request(
+      [&] { return std::make_shared<ActiveModel>(name, path, precision_, limits_, metrics_); });
   const std::lock_guard lock(mutex_);
   std::swap(slot_of(name).active, fresh);  // the old one ends with its last request
 }

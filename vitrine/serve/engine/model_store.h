@@ -16,8 +16,8 @@ namespace vitrine::serve {
 
 /// A model and the thread that computes for it.
 struct ActiveModel {
-  ActiveModel(const std::string& name, const fs::path& path, const BatchLimits& limits,
-              Metrics& metrics);
+  ActiveModel(const std::string& name, const fs::path& path, Precision precision,
+              const BatchLimits& limits, Metrics& metrics);
 
   const std::unique_ptr<const ServedModel> model;
   BatchQueue queue;
@@ -61,7 +61,8 @@ struct ModelState {
 /// The models given at start, by name. No other file can be loaded.
 class ModelStore {
  public:
-  ModelStore(const BatchLimits& limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {}
+  ModelStore(Precision precision, const BatchLimits& limits, Metrics& metrics)
+      : precision_(precision), limits_(limits), metrics_(metrics) {}
 
   /// Adds and loads "NAME=PATH" or a path, whose name is that of the run folder or file.
   void add(const std::string& name_or_path);
@@ -101,6 +102,7 @@ class ModelStore {
   const Slot& slot_of(const std::string& name) const;
   std::vector<std::string> names() const;
 
+  const Precision precision_;
   const BatchLimits limits_;
   Metrics& metrics_;
   mutable std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/inspect/cards/families.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/parameter_count.h"
@@ -26,10 +27,11 @@ std::vector<float> ServedModel::forward(const std::vector<float>&, int64_t) cons
   fail("{} {}; it takes no tensors", card().name, purpose());
 }
 
-std::unique_ptr<const ServedModel> load_served_model(const std::string& name,
-                                                     const fs::path& path) {
+std::unique_ptr<const ServedModel> load_served_model(const std::string& name, const fs::path& path,
+                                                     Precision precision) {
   auto loaded = load_checkpoint(path);
   const auto model = loaded.info.model.name();
+  set_precision(*loaded.model, precision, fmt::format("{} ({})", name, model));
   ModelCard card{.name = name,
                  .model = model,
                  .family = family_of(model),

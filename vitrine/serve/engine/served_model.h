@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
+#include "vitrine/core/precision.h"
 
 namespace vitrine::serve {
 
@@ -37,6 +38,7 @@ class ServedModel {
 
 /// Loads a run folder (its best checkpoint) or weights as the kind that fits the model's task;
 /// throws for a task that is not served.
-std::unique_ptr<const ServedModel> load_served_model(const std::string& name, const fs::path& path);
+std::unique_ptr<const ServedModel> load_served_model(const std::string& name, const fs::path& path,
+                                                     Precision precision);
 
 }  // namespace vitrine::serve

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "vitrine/core/precision.h"
+
+namespace vitrine {
+
+class Model;
+
+/// Has a trained image classifier on the CPU compute the products of its blocks in `precision` from
+/// now on; nothing happens for fp32. Their weights are converted once, in place: it cannot be
+/// trained or saved any more. What is outside of the blocks (patches, head), norms, softmax and the
+/// products of attention stay in fp32. Throws, with the model's `name`, where there are no such
+/// blocks.
+void set_precision(Model& model, Precision precision, const std::string& name);
+
+/// Why `precision` gains nothing on this machine; empty if it may.
+std::string precision_note(Precision precision);
+
+}  // namespace vitrine

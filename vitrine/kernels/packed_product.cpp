@@ -1,0 +1,364 @@
+#include "vitrine/kernels/packed_product.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+// Vectors of a size that only the machine knows cannot stand in arrays.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_WANT_AVX3_DL
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vitrine/kernels/packed_product.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+#if HWY_TARGET == HWY_AVX3_DL
+// Highway 1.0 asks for processors with VNNI here, but does not tell the compiler. AVX512_BF16 is
+// used only where `has_bf16_products`.
+#pragma GCC push_options
+#pragma GCC target("avx512vnni,avx512bf16")
+#endif
+namespace vitrine::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using WordTag = hn::ScalableTag<int32_t>;
+using FloatTag = hn::ScalableTag<float>;
+using Words = hn::Vec<WordTag>;
+using Floats = hn::Vec<FloatTag>;
+
+constexpr int64_t kLanes = hn::MaxLanes(WordTag());
+// Sums of a tile stay in registers: 24 of AVX-512's 32, 8 of the 16 elsewhere.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL;
+constexpr int kVectors = kManyRegisters ? 4 : 2, kTileRows = kManyRegisters ? 6 : 4;
+
+// Where two products of a byte and a weight are added in 16 bits, the weights must not exceed 64:
+// 2 x 255 x 64 fits, and 2 x 255 x 127 would saturate.
+constexpr bool kAddsIn16Bits = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
+
+PackedLayout layout() {
+  return {.columns = kVectors * kLanes,
+          .int8_limit = kAddsIn16Bits ? 64 : std::numeric_limits<int8_t>::max()};
+}
+
+/// The products of the four unsigned bytes of each lane of `x` with the four signed ones of `w`.
+struct Int8Dot {
+  using Sum = Words;
+  static HWY_INLINE Words zero() { return hn::Zero(WordTag()); }
+  static HWY_INLINE Words add(Words sum, Words x, Words w) {
+#if HWY_TARGET == HWY_AVX3_DL
+    return Words{_mm512_dpbusd_epi32(sum.raw, x.raw, w.raw)};
+#elif HWY_TARGET == HWY_AVX3
+    const auto pairs = _mm512_maddubs_epi16(x.raw, w.raw);
+    return Words{_mm512_add_epi32(sum.raw, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
+#elif HWY_TARGET == HWY_AVX2
+    const auto pairs = _mm256_maddubs_epi16(x.raw, w.raw);
+    return Words{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
+#else
+    const WordTag d;
+    const auto byte = hn::Set(d, 255);
+    sum = hn::Add(sum, hn::Mul(hn::And(x, byte), hn::ShiftRight<24>(hn::ShiftLeft<24>(w))));
+    sum = hn::Add(sum, hn::Mul(hn::And(hn::ShiftRight<8>(x), byte),
+                               hn::ShiftRight<24>(hn::ShiftLeft<16>(w))));
+    sum = hn::Add(sum, hn::Mul(hn::And(hn::ShiftRight<16>(x), byte),
+                               hn::ShiftRight<24>(hn::ShiftLeft<8>(w))));
+    return hn::Add(sum, hn::Mul(hn::And(hn::ShiftRight<24>(x), byte), hn::ShiftRight<24>(w)));
+#endif
+  }
+  /// (sum - zero of the row * sum of the weights) * both scales + bias.
+  static HWY_INLINE Floats result(Words sum, const PackedProduct& p, int64_t row, int64_t column) {
+    const WordTag d;
+    const FloatTag f;
+    const auto [scale, zero] = p.row_scale[row];
+    const auto whole = hn::Sub(sum, hn::Mul(hn::Set(d, zero), hn::LoadU(d, p.sum + column)));
+    const auto both = hn::Mul(hn::Set(f, scale), hn::LoadU(f, p.scale + column));
+    return hn::MulAdd(hn::ConvertTo(f, whole), both, hn::LoadU(f, p.bias + column));
+  }
+};
+
+/// The products of the two bf16 numbers of each lane, which are the upper halves of floats.
+struct PlainBf16Dot {
+  using Sum = Floats;
+  static HWY_INLINE Floats zero() { return hn::Zero(FloatTag()); }
+  static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
+    const FloatTag f;
+    const auto upper = hn::Set(WordTag(), static_cast<int32_t>(0xffff0000));
+    sum =
+        hn::MulAdd(hn::BitCast(f, hn::ShiftLeft<16>(x)), hn::BitCast(f, hn::ShiftLeft<16>(w)), sum);
+    return hn::MulAdd(hn::BitCast(f, hn::And(x, upper)), hn::BitCast(f, hn::And(w, upper)), sum);
+  }
+  static HWY_INLINE Floats result(Floats sum, const PackedProduct& p, int64_t, int64_t column) {
+    return hn::Add(sum, hn::LoadU(FloatTag(), p.bias + column));
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3_DL
+struct NativeBf16Dot : PlainBf16Dot {
+  static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
+    return Floats{_mm512_dpbf16_ps(sum.raw, reinterpret_cast<__m512bh>(x.raw),
+                                   reinterpret_cast<__m512bh>(w.raw))};
+  }
+};
+#endif
+
+/// kRows rows from `row` on with one panel.
+template <typename Dot, int kRows>
+void tile(const PackedProduct& p, int64_t panel, int64_t row) {
+  const WordTag d;
+  typename Dot::Sum sum[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = Dot::zero();
+  const int32_t* HWY_RESTRICT x = p.rows + row * p.words;
+  const int32_t* HWY_RESTRICT w = p.panels + panel * p.words * kVectors * kLanes;
+  for (int64_t l = 0; l < p.words; ++l, w += kVectors * kLanes) {
+    Words factor[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(d, w + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const auto same = hn::Set(d, x[r * p.words + l]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = Dot::add(sum[r][v], same, factor[v]);
+    }
+  }
+  const FloatTag f;
+  const int64_t column = panel * kVectors * kLanes;
+  const auto inside = std::min<int64_t>(p.n - column, kVectors * kLanes);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* y = p.y + (row + r) * p.n + column;
+    float edge[kVectors * kLanes];
+    float* out = inside == kVectors * kLanes ? y : edge;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(Dot::result(sum[r][v], p, row + r, column + v * kLanes), f, out + v * kLanes);
+    if (out == edge) std::copy_n(edge, inside, y);
+  }
+}
+
+template <typename Dot>
+void tiles(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  int64_t row = first;
+  const int64_t end = first + count;
+  for (; row + kTileRows <= end; row += kTileRows) tile<Dot, kTileRows>(p, panel, row);
+  if (kTileRows > 4 && row + 4 <= end) {
+    tile<Dot, 4>(p, panel, row);
+    row += 4;
+  }
+  if (row + 2 <= end) {
+    tile<Dot, 2>(p, panel, row);
+    row += 2;
+  }
+  if (row < end) tile<Dot, 1>(p, panel, row);
+}
+
+void product_int8(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  tiles<Int8Dot>(p, panel, first, count);
+}
+
+void product_bf16(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (has_bf16_products()) return tiles<NativeBf16Dot>(p, panel, first, count);
+#endif
+  tiles<PlainBf16Dot>(p, panel, first, count);
+}
+
+RowScale row_to_bytes(const float* HWY_RESTRICT x, int64_t k, int32_t* HWY_RESTRICT words) {
+  const FloatTag f;
+  auto low = hn::Zero(f), high = hn::Zero(f), nothing = hn::Zero(f);
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    const auto v = hn::LoadU(f, x + i);
+    low = hn::Min(low, v);
+    high = hn::Max(high, v);
+    nothing = hn::MulAdd(v, hn::Zero(f), nothing);  // NaN if anything is not finite
+  }
+  float least = hn::GetLane(hn::MinOfLanes(f, low)), most = hn::GetLane(hn::MaxOfLanes(f, high));
+  float broken = hn::GetLane(hn::SumOfLanes(f, nothing));
+  for (; i < k; ++i) {
+    least = std::min(least, x[i]);
+    most = std::max(most, x[i]);
+    broken += 0 * x[i];
+  }
+  auto* bytes = reinterpret_cast<uint8_t*>(words);
+  if (k % kInt8PerWord != 0) words[k / kInt8PerWord] = 0;
+  const float scale = (most - least) / 255;
+  if (broken != 0 || !(scale > 0) || !std::isfinite(1 / scale)) {
+    // Not finite, or so small that it is as good as 0.
+    std::memset(bytes, 0, k);
+    return {broken != 0 || std::isnan(scale) ? std::numeric_limits<float>::quiet_NaN() : 0.0f, 0};
+  }
+  const float inverse = 1 / scale;
+  const auto zero = static_cast<int32_t>(std::nearbyint(-least * inverse));
+  const WordTag d;
+  const hn::Rebind<uint8_t, WordTag> b;
+  for (i = 0; i + kLanes <= k; i += kLanes) {
+    const auto q = hn::NearestInt(hn::Mul(hn::LoadU(f, x + i), hn::Set(f, inverse)));
+    hn::StoreU(hn::DemoteTo(b, hn::Add(q, hn::Set(d, zero))), b, bytes + i);  // keeps to 0 .. 255
+  }
+  for (; i < k; ++i) {
+    const auto q = static_cast<int32_t>(std::nearbyint(x[i] * inverse)) + zero;
+    bytes[i] = static_cast<uint8_t>(std::clamp(q, 0, 255));
+  }
+  return {scale, zero};
+}
+
+/// A vector of floats rounded to bf16, ties to even; NaN stays NaN.
+HWY_INLINE void round_vector(const float* x, uint8_t* bytes) {
+  const hn::ScalableTag<uint32_t> u;
+  const hn::Rebind<uint16_t, decltype(u)> h;
+  const auto v = hn::LoadU(FloatTag(), x);
+  const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
+  const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
+  const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
+  const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
+  const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
+  uint16_t halves[kLanes];
+  hn::StoreU(hn::DemoteTo(h, hn::BitCast(WordTag(), rounded)), h, halves);
+  std::memcpy(bytes, halves, sizeof halves);
+}
+
+void row_to_bf16(const float* HWY_RESTRICT x, int64_t k, int32_t* HWY_RESTRICT words) {
+  auto* bytes = reinterpret_cast<uint8_t*>(words);
+  if (k % kBf16PerWord != 0) words[k / kBf16PerWord] = 0;
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) round_vector(x + i, bytes + 2 * i);
+  if (i == k) return;
+  float rest[kLanes] = {};
+  uint8_t rounded[2 * kLanes];
+  std::copy(x + i, x + k, rest);
+  round_vector(rest, rounded);
+  std::copy_n(rounded, 2 * (k - i), bytes + 2 * i);
+}
+
+}  // namespace vitrine::kernels::HWY_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+#pragma GCC pop_options
+#endif
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vitrine::kernels {
+namespace {
+
+/// The upper half of the nearest float that has no lower half, ties to even.
+uint16_t bf16_of(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// The words of output `row`, one for every `columns` of them.
+template <typename Word>
+Word* column_of(Word* panels, int64_t row, int64_t words, int64_t columns) {
+  return panels + row / columns * words * columns + row % columns;
+}
+
+/// The rows of W that a panel holds.
+struct PanelRows {
+  int64_t first, end;
+};
+PanelRows rows_of(int64_t panel, int64_t n, const PackedLayout& layout) {
+  return {panel * layout.columns, std::min(n, (panel + 1) * layout.columns)};
+}
+
+}  // namespace
+
+HWY_EXPORT(layout);
+HWY_EXPORT(product_int8);
+HWY_EXPORT(product_bf16);
+HWY_EXPORT(row_to_bytes);
+HWY_EXPORT(row_to_bf16);
+
+PackedLayout packed_layout() { return HWY_DYNAMIC_DISPATCH(layout)(); }
+
+bool has_bf16_products() {
+#ifdef __x86_64__
+  static const bool has = __builtin_cpu_supports("avx512bf16");
+  return has;
+#else
+  return false;
+#endif
+}
+
+void pack_int8(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
+               int32_t* panels, float* scale, int32_t* sum) {
+  const auto words = words_of(k, kInt8PerWord), columns = layout.columns;
+  const auto [first, end] = rows_of(panel, n, layout);
+  std::fill_n(panels + first * words, columns * words, 0);
+  std::fill_n(scale + first, columns, 0.0f);
+  std::fill_n(sum + first, columns, 0);
+  for (int64_t row = first; row < end; ++row) {
+    const float* in = w + row * k;
+    float most = 0;
+    for (int64_t i = 0; i < k; ++i) most = std::max(most, std::abs(in[i]));
+    scale[row] = most / static_cast<float>(layout.int8_limit);
+    if (scale[row] == 0) continue;
+    auto* column = column_of(panels, row, words, columns);
+    for (int64_t i = 0; i < k; ++i) {
+      const auto q = std::clamp(static_cast<int32_t>(std::nearbyint(in[i] / scale[row])),
+                                -layout.int8_limit, layout.int8_limit);
+      sum[row] += q;
+      column[i / kInt8PerWord * columns] |= static_cast<int32_t>(
+          static_cast<uint32_t>(static_cast<uint8_t>(q)) << 8 * (i % kInt8PerWord));
+    }
+  }
+}
+
+void unpack_int8(const int32_t* panels, const float* scale, int64_t n, int64_t k,
+                 const PackedLayout& layout, float* w) {
+  for (int64_t row = 0; row < n; ++row) {
+    const auto* column = column_of(panels, row, words_of(k, kInt8PerWord), layout.columns);
+    for (int64_t i = 0; i < k; ++i) {
+      const auto word = column[i / kInt8PerWord * layout.columns];
+      w[row * k + i] = scale[row] * static_cast<int8_t>(word >> 8 * (i % kInt8PerWord));
+    }
+  }
+}
+
+void pack_bf16(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
+               int32_t* panels) {
+  const auto words = words_of(k, kBf16PerWord), columns = layout.columns;
+  const auto [first, end] = rows_of(panel, n, layout);
+  std::fill_n(panels + first * words, columns * words, 0);
+  for (int64_t row = first; row < end; ++row) {
+    auto* column = column_of(panels, row, words, columns);
+    for (int64_t i = 0; i < k; ++i)
+      column[i / kBf16PerWord * columns] |= static_cast<int32_t>(
+          static_cast<uint32_t>(bf16_of(w[row * k + i])) << 16 * (i % kBf16PerWord));
+  }
+}
+
+void unpack_bf16(const int32_t* panels, int64_t n, int64_t k, const PackedLayout& layout,
+                 float* w) {
+  for (int64_t row = 0; row < n; ++row) {
+    const auto* column = column_of(panels, row, words_of(k, kBf16PerWord), layout.columns);
+    for (int64_t i = 0; i < k; ++i) {
+      const auto word = static_cast<uint32_t>(column[i / kBf16PerWord * layout.columns]);
+      w[row * k + i] = std::bit_cast<float>(word >> 16 * (i % kBf16PerWord) << 16);
+    }
+  }
+}
+
+RowScale quantize_row(const float* x, int64_t k, int32_t* words) {
+  return HWY_DYNAMIC_DISPATCH(row_to_bytes)(x, k, words);
+}
+
+void round_row(const float* x, int64_t k, int32_t* words) {
+  HWY_DYNAMIC_DISPATCH(row_to_bf16)(x, k, words);
+}
+
+void int8_product(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(product_int8)(p, panel, first, count);
+}
+
+void bf16_product(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(product_bf16)(p, panel, first, count);
+}
+
+}  // namespace vitrine::kernels
+#endif

@@ -1,0 +1,221 @@
+#include "vitrine/ops/packed_linear.h"
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include "vitrine/core/error.h"
+#include "vitrine/kernels/packed_product.h"
+
+namespace vitrine {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+constexpr int64_t kRowsPerTask = 48;               // a multiple of every kernel's tile
+constexpr int64_t kMultiplyAddsPerTask = 1 << 18;  // less is not worth a thread
+constexpr int64_t kConversionsPerTask = 1 << 15;
+// The sum of so many products of a byte and an int8 weight fits in 32 bits.
+constexpr int64_t kLongestRow = 65536;
+
+int64_t tasks_of(int64_t work, int64_t work_of_one) {
+  return std::max<int64_t>(1, work / std::max<int64_t>(1, work_of_one));
+}
+
+/// What both precisions have in common: panels of words, and the loops over rows and panels.
+class PanelWeight : public PackedWeight {
+ public:
+  PanelWeight(const torch::Tensor& weight, int64_t per_word)
+      : N(weight.size(0)),
+        K(weight.size(1)),
+        words(kernels::words_of(K, per_word)),
+        layout(kernels::packed_layout()),
+        panels(torch::empty({layout.panels(N), words, layout.columns}, torch::kInt)) {}
+
+  torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias) const override {
+    check(
+        x.dim() >= 1 && x.size(-1) == K && x.scalar_type() == torch::kFloat && x.device().is_cpu(),
+        "linear: rows of {} ({}) do not fit packed weights for rows of {} in fp32 on the CPU",
+        x.size(-1), torch::toString(x.scalar_type()), K);
+    const auto in = x.reshape({-1, K}).contiguous();  // (M, K)
+    const auto M = in.size(0);
+    const auto outputs = layout.panels(N) * layout.columns;
+    auto padded = torch::zeros({outputs}, x.options());
+    if (bias.defined()) padded.narrow(0, 0, N).copy_(bias);
+    auto y = torch::empty({M, N}, x.options());
+    const auto rows = torch::empty({M, words}, torch::kInt);
+    kernels::PackedProduct p{.n = N,
+                             .words = words,
+                             .rows = rows.data_ptr<int32_t>(),
+                             .panels = panels.data_ptr<int32_t>(),
+                             .bias = padded.data_ptr<float>(),
+                             .y = y.data_ptr<float>()};
+    run(in.data_ptr<float>(), rows.data_ptr<int32_t>(), M, p);
+    auto shape = x.sizes().vec();
+    shape.back() = N;
+    return y.view(shape);
+  }
+
+  int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
+
+ protected:
+  /// Converts the rows of inputs, then multiplies.
+  virtual void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const = 0;
+
+  template <typename Convert>
+  void convert_rows(int64_t M, Convert convert) const {
+    at::parallel_for(0, M, tasks_of(kConversionsPerTask, K), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) convert(row);
+    });
+  }
+
+  /// Panel by panel, so that a thread's weights stay in its cache while the rows pass.
+  template <typename Product>
+  void multiply(int64_t M, Product product) const {
+    const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
+    const auto work = std::min(M, kRowsPerTask) * layout.columns * K;
+    at::parallel_for(0, layout.panels(N) * blocks, tasks_of(kMultiplyAddsPerTask, work),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t task = begin; task < end; ++task) {
+                         const auto first = task % blocks * kRowsPerTask;
+                         product(task / blocks, first, std::min(kRowsPerTask, M - first));
+                       }
+                     });
+  }
+
+  template <typename Pack>
+  void pack_panels(Pack pack) const {
+    at::parallel_for(0, layout.panels(N), tasks_of(kConversionsPerTask, layout.columns * K),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t panel = begin; panel < end; ++panel) pack(panel);
+                     });
+  }
+
+  const int64_t N, K, words;
+  const kernels::PackedLayout layout;
+  const torch::Tensor panels;  // (panels, words, columns)
+};
+
+class Int8Weight : public PanelWeight {
+ public:
+  explicit Int8Weight(const torch::Tensor& weight)
+      : PanelWeight(weight, kernels::kInt8PerWord),
+        scale(torch::empty({panels.size(0) * panels.size(2)})),
+        sum(torch::empty_like(scale, torch::kInt)) {
+    check(K <= kLongestRow, "int8: rows of {} weights are too long; the longest are of {}", K,
+          kLongestRow);
+    pack_panels([&](int64_t panel) {
+      kernels::pack_int8(weight.data_ptr<float>(), N, K, layout, panel, panels.data_ptr<int32_t>(),
+                         scale.data_ptr<float>(), sum.data_ptr<int32_t>());
+    });
+  }
+
+  torch::Tensor values() const override {
+    auto w = torch::empty({N, K});
+    kernels::unpack_int8(panels.data_ptr<int32_t>(), scale.data_ptr<float>(), N, K, layout,
+                         w.data_ptr<float>());
+    return w;
+  }
+
+ private:
+  void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const override {
+    std::vector<kernels::RowScale> row_scale(M);
+    convert_rows(M, [&](int64_t row) {
+      row_scale[row] = kernels::quantize_row(x + row * K, K, rows + row * words);
+    });
+    p.row_scale = row_scale.data();
+    p.scale = scale.data_ptr<float>();
+    p.sum = sum.data_ptr<int32_t>();
+    multiply(M, [&](int64_t panel, int64_t first, int64_t count) {
+      kernels::int8_product(p, panel, first, count);
+    });
+  }
+
+  const torch::Tensor scale, sum;  // of each output
+};
+
+class Bf16Weight : public PanelWeight {
+ public:
+  explicit Bf16Weight(const torch::Tensor& weight) : PanelWeight(weight, kernels::kBf16PerWord) {
+    pack_panels([&](int64_t panel) {
+      kernels::pack_bf16(weight.data_ptr<float>(), N, K, layout, panel, panels.data_ptr<int32_t>());
+    });
+  }
+
+  torch::Tensor values() const override {
+    auto w = torch::empty({N, K});
+    kernels::unpack_bf16(panels.data_ptr<int32_t>(), N, K, layout, w.data_ptr<float>());
+    return w;
+  }
+
+ private:
+  void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const override {
+    convert_rows(M, [&](int64_t row) { kernels::round_row(x + row * K, K, rows + row * words); });
+    multiply(M, [&](int64_t panel, int64_t first, int64_t count) {
+      kernels::bf16_product(p, panel, first, count);
+    });
+  }
+};
+
+struct PackedLinear : torch::autograd::Function<PackedLinear> {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x,
+                               const torch::Tensor& bias, const PackedWeight* weight) {
+    ctx->save_for_backward({weight->values()});
+    return weight->product(x, bias);
+  }
+  static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
+    const auto values = ctx->get_saved_variables()[0];
+    return {gradients[0].matmul(values), {}, {}};  // the bias is as fixed as the weight
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Precision precision) {
+  check(weight.dim() == 2 && weight.numel() > 0 && weight.scalar_type() == torch::kFloat &&
+            weight.device().is_cpu(),
+        "linear: a weight of {} ({}) on {} cannot be packed; pack matrices in fp32 on the CPU",
+        fmt::join(weight.sizes(), "x"), torch::toString(weight.scalar_type()),
+        weight.device().str());
+  check(weight.isfinite().all().item<bool>(),
+        "linear: a weight of {} has numbers that are not finite, which {} cannot hold; train again "
+        "from a checkpoint before it diverged",
+        fmt::join(weight.sizes(), "x"), precision_name(precision));
+  const auto matrix = weight.detach().contiguous();
+  if (precision == Precision::Int8) return std::make_shared<Int8Weight>(matrix);
+  check(precision == Precision::BFloat16, "linear: weights are not packed in {}",
+        precision_name(precision));
+  return std::make_shared<Bf16Weight>(matrix);
+}
+
+torch::Tensor packed_linear(const torch::Tensor& x, const PackedWeight& weight,
+                            const torch::Tensor& bias) {
+  if (!torch::GradMode::is_enabled() || !x.requires_grad())
+    return weight.product(x.detach(), bias.defined() ? bias.detach() : bias);
+  return PackedLinear::apply(x, bias, &weight);
+}
+
+torch::Tensor int8_linear_reference(const torch::Tensor& x, const torch::Tensor& weight,
+                                    const torch::Tensor& bias, int64_t limit) {
+  const auto row_scale = weight.abs().amax(1, /*keepdim=*/true) / limit;        // (N, 1)
+  const auto w = (weight / row_scale).nan_to_num().round().to(torch::kDouble);  // a row of 0: 0 / 0
+  const auto least = x.amin(-1, /*keepdim=*/true).clamp_max(0);
+  const auto scale = (x.amax(-1, /*keepdim=*/true).clamp_min(0) - least) / 255;  // (..., 1)
+  const auto inverse = torch::where(scale > 0, scale.reciprocal(), torch::zeros_like(scale));
+  const auto zero = (-least * inverse).round();
+  const auto q = ((x * inverse).round() + zero).clamp(0, 255) - zero;
+  const auto sums = q.to(torch::kDouble).matmul(w.t());  // integers
+  const auto y = sums * scale * row_scale.squeeze(1);
+  return (bias.defined() ? y + bias : y).to(torch::kFloat);
+}
+
+torch::Tensor bf16_linear_reference(const torch::Tensor& x, const torch::Tensor& weight,
+                                    const torch::Tensor& bias) {
+  const auto rounded = [](const torch::Tensor& t) {
+    return t.to(torch::kBFloat16).to(torch::kDouble);
+  };
+  const auto y = rounded(x).matmul(rounded(weight).t());
+  return (bias.defined() ? y + bias : y).to(torch::kFloat);
+}
+
+}  // namespace vitrine
