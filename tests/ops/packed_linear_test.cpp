@@ -109,6 +109,15 @@ TEST_P(EveryInstructionSet, GivesBf16ProductsAsTheReferenceDefinesThem) {
   }
 }
 
+TEST_P(EveryInstructionSet, AppliesTheGelu) {
+  for (const auto precision : {Precision::Int8, Precision::BFloat16}) {
+    const auto packed = pack_weight(torch::eye(70), precision);
+    const auto x = torch::linspace(-12, 12, 50 * 70).view({50, 70});
+    const auto y = packed->product(x, {}), activated = packed->gelu_product(x, {});
+    EXPECT_TRUE(close(activated, torch::gelu(y.to(torch::kDouble)), y.abs() * 2e-7));
+  }
+}
+
 TEST_P(EveryInstructionSet, DoesNotSaturateWhereAllNumbersAreTheLargest) {
   constexpr int64_t K = 1000;
   for (const double sign : {1.0, -1.0}) {
@@ -178,6 +187,11 @@ TEST(PackedLinear, HasTheGradientOfTheWeightThatItMultipliesWith) {
     const auto gradient = torch::autograd::grad({(y * weight).sum()}, {x})[0];
     EXPECT_TRUE(torch::allclose(gradient, weight.matmul(packed->values())));
     EXPECT_FALSE(packed_linear(c.x, *packed, c.bias).requires_grad());
+    const auto activated = packed_linear_gelu(x, *packed, c.bias);
+    EXPECT_TRUE(torch::allclose(activated, torch::gelu(y)));
+    EXPECT_TRUE(torch::allclose(
+        torch::autograd::grad({activated.sum()}, {x})[0],
+        torch::autograd::grad({torch::gelu(packed_linear(x, *packed, c.bias)).sum()}, {x})[0]));
   }
 }
 

@@ -15,6 +15,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <hwy/contrib/math/math-inl.h>
+
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL
 // Highway 1.0 asks for processors with VNNI here, but does not tell the compiler. AVX512_BF16 is
@@ -34,20 +36,22 @@ constexpr int64_t kLanes = hn::MaxLanes(WordTag());
 // Sums of a tile stay in registers: 24 of AVX-512's 32, 8 of the 16 elsewhere.
 constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL;
 constexpr int kVectors = kManyRegisters ? 4 : 2, kTileRows = kManyRegisters ? 6 : 4;
+constexpr int64_t kColumns = kVectors * kLanes;
 
 // Where two products of a byte and a weight are added in 16 bits, the weights must not exceed 64:
 // 2 x 255 x 64 fits, and 2 x 255 x 127 would saturate.
 constexpr bool kAddsIn16Bits = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 
 PackedLayout layout() {
-  return {.columns = kVectors * kLanes,
+  return {.columns = kColumns,
           .int8_limit = kAddsIn16Bits ? 64 : std::numeric_limits<int8_t>::max()};
 }
 
 /// The products of the four unsigned bytes of each lane of `x` with the four signed ones of `w`.
 struct Int8Dot {
+  using Tag = WordTag;
+  using Lane = int32_t;
   using Sum = Words;
-  static HWY_INLINE Words zero() { return hn::Zero(WordTag()); }
   static HWY_INLINE Words add(Words sum, Words x, Words w) {
 #if HWY_TARGET == HWY_AVX3_DL
     return Words{_mm512_dpbusd_epi32(sum.raw, x.raw, w.raw)};
@@ -81,8 +85,9 @@ struct Int8Dot {
 
 /// The products of the two bf16 numbers of each lane, which are the upper halves of floats.
 struct PlainBf16Dot {
+  using Tag = FloatTag;
+  using Lane = float;
   using Sum = Floats;
-  static HWY_INLINE Floats zero() { return hn::Zero(FloatTag()); }
   static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
     const FloatTag f;
     const auto upper = hn::Set(WordTag(), static_cast<int32_t>(0xffff0000));
@@ -104,18 +109,35 @@ struct NativeBf16Dot : PlainBf16Dot {
 };
 #endif
 
-/// kRows rows from `row` on with one panel.
+/// x / 2 erfc(-x / sqrt(2)), where erfc(z) of z >= 0 is exp(-z^2) times a polynomial of
+/// 1 / (1 + 0.3275911 z): Abramowitz and Stegun, 7.1.26.
+HWY_INLINE Floats gelu(Floats x) {
+  const FloatTag f;
+  const auto z = hn::Mul(hn::Abs(x), hn::Set(f, 0.70710678f));
+  const auto t = hn::Div(hn::Set(f, 1), hn::MulAdd(z, hn::Set(f, 0.3275911f), hn::Set(f, 1)));
+  auto sum = hn::Set(f, 1.061405429f);
+  sum = hn::MulAdd(sum, t, hn::Set(f, -1.453152027f));
+  sum = hn::MulAdd(sum, t, hn::Set(f, 1.421413741f));
+  sum = hn::MulAdd(sum, t, hn::Set(f, -0.284496736f));
+  sum = hn::MulAdd(sum, t, hn::Set(f, 0.254829592f));
+  const auto erfc = hn::Mul(hn::Mul(sum, t), hn::Exp(f, hn::Neg(hn::Mul(z, z))));
+  const auto tail = hn::Mul(hn::Mul(x, hn::Set(f, 0.5f)), erfc);
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), tail, hn::Sub(x, tail));
+}
+
+/// The sums of kRows rows from `row` on with one panel, row by row.
 template <typename Dot, int kRows>
-void tile(const PackedProduct& p, int64_t panel, int64_t row) {
+HWY_NOINLINE void tile_sums(const PackedProduct& p, int64_t panel, int64_t row,
+                            typename Dot::Lane* HWY_RESTRICT out) {
   const WordTag d;
   typename Dot::Sum sum[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Dot::zero();
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(typename Dot::Tag());
   const int32_t* HWY_RESTRICT x = p.rows + row * p.words;
-  const int32_t* HWY_RESTRICT w = p.panels + panel * p.words * kVectors * kLanes;
-  for (int64_t l = 0; l < p.words; ++l, w += kVectors * kLanes) {
+  const int32_t* HWY_RESTRICT w = p.panels + panel * p.words * kColumns;
+  for (int64_t l = 0; l < p.words; ++l, w += kColumns) {
     Words factor[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(d, w + v * kLanes);
@@ -126,19 +148,37 @@ void tile(const PackedProduct& p, int64_t panel, int64_t row) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = Dot::add(sum[r][v], same, factor[v]);
     }
   }
-  const FloatTag f;
-  const int64_t column = panel * kVectors * kLanes;
-  const auto inside = std::min<int64_t>(p.n - column, kVectors * kLanes);
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-    float* y = p.y + (row + r) * p.n + column;
-    float edge[kVectors * kLanes];
-    float* out = inside == kVectors * kLanes ? y : edge;
+  for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(Dot::result(sum[r][v], p, row + r, column + v * kLanes), f, out + v * kLanes);
+      hn::StoreU(sum[r][v], typename Dot::Tag(), out + r * kColumns + v * kLanes);
+}
+
+/// From sums to results. Apart from the above, which needs all registers.
+template <typename Dot>
+HWY_NOINLINE void tile_results(const PackedProduct& p, int64_t panel, int64_t row, int64_t rows,
+                               const typename Dot::Lane* HWY_RESTRICT sums) {
+  const FloatTag f;
+  const int64_t column = panel * kColumns, inside = std::min(p.n - column, kColumns);
+  for (int64_t r = row; r < row + rows; ++r, sums += kColumns) {
+    float* y = p.y + r * p.n + column;
+    float edge[kColumns];
+    float* out = inside == kColumns ? y : edge;
+    for (int64_t i = 0; i < kColumns; i += kLanes) {
+      const auto sum = hn::LoadU(typename Dot::Tag(), sums + i);
+      const auto result = Dot::result(sum, p, r, column + i);
+      hn::StoreU(p.gelu ? gelu(result) : result, f, out + i);
+    }
     if (out == edge) std::copy_n(edge, inside, y);
   }
+}
+
+template <typename Dot, int kRows>
+void tile(const PackedProduct& p, int64_t panel, int64_t row) {
+  typename Dot::Lane sums[kRows * kColumns];  // in the cache
+  tile_sums<Dot, kRows>(p, panel, row, sums);
+  tile_results<Dot>(p, panel, row, kRows, sums);
 }
 
 template <typename Dot>

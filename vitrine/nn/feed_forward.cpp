@@ -41,7 +41,9 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardConfig& c) : config(c) {
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
-  const auto hidden = activate(fc1(x), config.activation);  // (B, T, hidden)
+  const auto hidden = config.activation == Activation::Gelu
+                          ? fc1->gelu(x)
+                          : activate(fc1(x), config.activation);  // (B, T, hidden)
   const auto out = fc2(keyed_dropout(hidden, config.dropout, is_training()));
   return keyed_dropout(out, config.dropout, is_training());  // (B, T, C)
 }

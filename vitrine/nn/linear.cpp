@@ -35,6 +35,10 @@ torch::Tensor LinearImpl::product(const torch::Tensor& x, const torch::Tensor& o
   return packed_ ? packed_linear(x, *packed_, other_bias) : linear_product(x, weight, other_bias);
 }
 
+torch::Tensor LinearImpl::gelu(const torch::Tensor& x) const {
+  return packed_ ? packed_linear_gelu(x, *packed_, bias) : torch::gelu(product(x, bias));
+}
+
 bool LinearImpl::lower_precision(Precision precision) {
   check(!packed_, "linear: the precision was lowered before; load the network again");
   if (config.keep_fp32) return false;

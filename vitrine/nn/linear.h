@@ -39,6 +39,9 @@ class LinearImpl : public torch::nn::Module {
   /// The same with another bias (out), which may be undefined.
   torch::Tensor product(const torch::Tensor& x, const torch::Tensor& other_bias) const;
 
+  /// The GELU of `forward`.
+  torch::Tensor gelu(const torch::Tensor& x) const;
+
   /// Of a trained network on the CPU: computes in bf16 or int8 from now on, unless `keep_fp32`
   /// forbids it; gives back whether it does. The weight is converted once, and `weight` holds
   /// nothing any more: it keeps its shape, but all its numbers are NaN.

@@ -18,7 +18,8 @@ constexpr int64_t kConversionsPerTask = 1 << 15;
 // The sum of so many products of a byte and an int8 weight fits in 32 bits.
 constexpr int64_t kLongestRow = 65536;
 
-int64_t tasks_of(int64_t work, int64_t work_of_one) {
+/// How many items, of which each is so much work, a thread takes at least.
+int64_t items_per_task(int64_t work, int64_t work_of_one) {
   return std::max<int64_t>(1, work / std::max<int64_t>(1, work_of_one));
 }
 
@@ -32,7 +33,48 @@ class PanelWeight : public PackedWeight {
         layout(kernels::packed_layout()),
         panels(torch::empty({layout.panels(N), words, layout.columns}, torch::kInt)) {}
 
-  torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias) const override {
+  int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
+
+ protected:
+  /// Converts the rows of inputs, then multiplies.
+  virtual void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const = 0;
+
+  template <typename Convert>
+  void convert_rows(int64_t M, Convert convert) const {
+    at::parallel_for(0, M, items_per_task(kConversionsPerTask, K), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) convert(row);
+    });
+  }
+
+  /// Panel by panel, so that a thread's weights stay in its cache while the rows pass.
+  template <typename Product>
+  void multiply(int64_t M, Product product) const {
+    const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
+    const auto work = std::min(M, kRowsPerTask) * layout.columns * K;
+    at::parallel_for(0, layout.panels(N) * blocks, items_per_task(kMultiplyAddsPerTask, work),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t task = begin; task < end; ++task) {
+                         const auto first = task % blocks * kRowsPerTask;
+                         product(task / blocks, first, std::min(kRowsPerTask, M - first));
+                       }
+                     });
+  }
+
+  template <typename Pack>
+  void pack_panels(Pack pack) const {
+    at::parallel_for(0, layout.panels(N), items_per_task(kConversionsPerTask, layout.columns * K),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t panel = begin; panel < end; ++panel) pack(panel);
+                     });
+  }
+
+  const int64_t N, K, words;
+  const kernels::PackedLayout layout;
+  const torch::Tensor panels;  // (panels, words, columns)
+
+ private:
+  torch::Tensor compute(const torch::Tensor& x, const torch::Tensor& bias,
+                        bool gelu) const override {
     check(
         x.dim() >= 1 && x.size(-1) == K && x.scalar_type() == torch::kFloat && x.device().is_cpu(),
         "linear: rows of {} ({}) do not fit packed weights for rows of {} in fp32 on the CPU",
@@ -49,51 +91,13 @@ class PanelWeight : public PackedWeight {
                              .rows = rows.data_ptr<int32_t>(),
                              .panels = panels.data_ptr<int32_t>(),
                              .bias = padded.data_ptr<float>(),
-                             .y = y.data_ptr<float>()};
+                             .y = y.data_ptr<float>(),
+                             .gelu = gelu};
     run(in.data_ptr<float>(), rows.data_ptr<int32_t>(), M, p);
     auto shape = x.sizes().vec();
     shape.back() = N;
     return y.view(shape);
   }
-
-  int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
-
- protected:
-  /// Converts the rows of inputs, then multiplies.
-  virtual void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const = 0;
-
-  template <typename Convert>
-  void convert_rows(int64_t M, Convert convert) const {
-    at::parallel_for(0, M, tasks_of(kConversionsPerTask, K), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) convert(row);
-    });
-  }
-
-  /// Panel by panel, so that a thread's weights stay in its cache while the rows pass.
-  template <typename Product>
-  void multiply(int64_t M, Product product) const {
-    const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
-    const auto work = std::min(M, kRowsPerTask) * layout.columns * K;
-    at::parallel_for(0, layout.panels(N) * blocks, tasks_of(kMultiplyAddsPerTask, work),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t task = begin; task < end; ++task) {
-                         const auto first = task % blocks * kRowsPerTask;
-                         product(task / blocks, first, std::min(kRowsPerTask, M - first));
-                       }
-                     });
-  }
-
-  template <typename Pack>
-  void pack_panels(Pack pack) const {
-    at::parallel_for(0, layout.panels(N), tasks_of(kConversionsPerTask, layout.columns * K),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t panel = begin; panel < end; ++panel) pack(panel);
-                     });
-  }
-
-  const int64_t N, K, words;
-  const kernels::PackedLayout layout;
-  const torch::Tensor panels;  // (panels, words, columns)
 };
 
 class Int8Weight : public PanelWeight {
@@ -169,6 +173,12 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
   }
 };
 
+bool needs_gradient(const torch::Tensor& x) {
+  return torch::GradMode::is_enabled() && x.requires_grad();
+}
+
+torch::Tensor detached(const torch::Tensor& t) { return t.defined() ? t.detach() : t; }
+
 }  // namespace
 
 std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Precision precision) {
@@ -190,9 +200,14 @@ std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Pre
 
 torch::Tensor packed_linear(const torch::Tensor& x, const PackedWeight& weight,
                             const torch::Tensor& bias) {
-  if (!torch::GradMode::is_enabled() || !x.requires_grad())
-    return weight.product(x.detach(), bias.defined() ? bias.detach() : bias);
-  return PackedLinear::apply(x, bias, &weight);
+  if (needs_gradient(x)) return PackedLinear::apply(x, bias, &weight);
+  return weight.product(x.detach(), detached(bias));
+}
+
+torch::Tensor packed_linear_gelu(const torch::Tensor& x, const PackedWeight& weight,
+                                 const torch::Tensor& bias) {
+  if (needs_gradient(x)) return torch::gelu(packed_linear(x, weight, bias));
+  return weight.gelu_product(x.detach(), detached(bias));
 }
 
 torch::Tensor int8_linear_reference(const torch::Tensor& x, const torch::Tensor& weight,

@@ -13,10 +13,20 @@ class PackedWeight {
  public:
   virtual ~PackedWeight() = default;
   /// x W^T + b: x (..., K) and bias (N), which may be undefined, in fp32 -> (..., N).
-  virtual torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias) const = 0;
+  torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias) const {
+    return compute(x, bias, /*gelu=*/false);
+  }
+  /// The GELU of that.
+  torch::Tensor gelu_product(const torch::Tensor& x, const torch::Tensor& bias) const {
+    return compute(x, bias, /*gelu=*/true);
+  }
   /// The weight that products see, in fp32: (N, K).
   virtual torch::Tensor values() const = 0;
   virtual int64_t bytes() const = 0;
+
+ private:
+  virtual torch::Tensor compute(const torch::Tensor& x, const torch::Tensor& bias,
+                                bool gelu) const = 0;
 };
 
 /// Packs a weight (N, K) of finite numbers in bf16 or int8; throws for another precision.
@@ -26,6 +36,9 @@ std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Pre
 /// nothing were rounded on the way (straight-through).
 torch::Tensor packed_linear(const torch::Tensor& x, const PackedWeight& weight,
                             const torch::Tensor& bias);
+/// The GELU of that.
+torch::Tensor packed_linear_gelu(const torch::Tensor& x, const PackedWeight& weight,
+                                 const torch::Tensor& bias);
 
 /// What int8 products are: each output of a token is the scale of the token times the scale of the
 /// weight's row times a sum of products of integers, plus the bias. Weights are symmetric, up to
