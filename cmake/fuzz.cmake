@@ -11,7 +11,7 @@ pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 
-set(doors safetensors npy pth tfjs image recipe sweep cifar archive http tensor_json)
+set(targets safetensors npy pth tfjs image recipe sweep cifar archive http tensor_json)
 file(GLOB core CONFIGURE_DEPENDS vitrine/core/*.cpp)
 set(formats file_mapping npy_header pickle pickle_globals pickle_machine pth_content pth_legacy safetensors_header
   stored_zip tfjs_manifest)
@@ -30,9 +30,9 @@ target_compile_options(parsers PUBLIC -O1 -fno-omit-frame-pointer -fsanitize=fuz
 target_link_libraries(parsers PUBLIC fmt::fmt yaml-cpp PNG::PNG JPEG::JPEG LibArchive::LibArchive PkgConfig::WEBP
   PkgConfig::ISAL PkgConfig::HTTPLIB Threads::Threads)
 
-foreach(door ${doors})
-  add_executable(fuzz_${door} tests/fuzz/${door}.cpp tests/fuzz/entry.cpp)
-  target_compile_definitions(fuzz_${door} PRIVATE VITRINE_DOOR=${door})
-  target_link_libraries(fuzz_${door} PRIVATE parsers)
-  target_link_options(fuzz_${door} PRIVATE -fsanitize=fuzzer,address,undefined)
+foreach(target ${targets})
+  add_executable(fuzz_${target} tests/fuzz/${target}.cpp tests/fuzz/entry.cpp)
+  target_compile_definitions(fuzz_${target} PRIVATE VITRINE_TARGET=${target})
+  target_link_libraries(fuzz_${target} PRIVATE parsers)
+  target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer,address,undefined)
 endforeach()

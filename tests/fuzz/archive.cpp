@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 
 namespace vitrine::fuzz {
 namespace {

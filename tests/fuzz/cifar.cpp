@@ -1,6 +1,6 @@
 // CIFAR's records; the first byte says whether of CIFAR-10, CIFAR-100, or of an IDX file.
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 #include "vitrine/data/cifar_records.h"
 #include "vitrine/data/idx.h"
 

@@ -1,19 +1,19 @@
-// The kept inputs through their doors: those that once found something, and one good input of each
-// kind.
+// The kept inputs through their targets: those that once found something, and one good input of
+// each kind.
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "tests/fuzz/doors.h"
+#include "tests/fuzz/targets.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/files.h"
 
 namespace vitrine::fuzz {
 namespace {
 
-using Door = std::pair<const char*, void (*)(std::string_view)>;
+using Target = std::pair<const char*, void (*)(std::string_view)>;
 
-class Corpus : public testing::TestWithParam<Door> {};
+class Corpus : public testing::TestWithParam<Target> {};
 
 }  // namespace
 
@@ -36,12 +36,13 @@ TEST_P(Corpus, IsTakenOrRefused) {
   RecordProperty("refused", refused);
 }
 
-INSTANTIATE_TEST_SUITE_P(Doors, Corpus,
-                         testing::Values(Door{"safetensors", safetensors}, Door{"npy", npy},
-                                         Door{"pth", pth}, Door{"tfjs", tfjs}, Door{"image", image},
-                                         Door{"recipe", recipe}, Door{"sweep", sweep},
-                                         Door{"cifar", cifar}, Door{"archive", archive},
-                                         Door{"http", http}, Door{"tensor_json", tensor_json}),
-                         [](const auto& door) { return std::string(door.param.first); });
+INSTANTIATE_TEST_SUITE_P(Targets, Corpus,
+                         testing::Values(Target{"safetensors", safetensors}, Target{"npy", npy},
+                                         Target{"pth", pth}, Target{"tfjs", tfjs},
+                                         Target{"image", image}, Target{"recipe", recipe},
+                                         Target{"sweep", sweep}, Target{"cifar", cifar},
+                                         Target{"archive", archive}, Target{"http", http},
+                                         Target{"tensor_json", tensor_json}),
+                         [](const auto& target) { return std::string(target.param.first); });
 
 }  // namespace vitrine::fuzz

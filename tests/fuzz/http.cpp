@@ -1,7 +1,7 @@
 // Bytes on a connection of the server: HTTP as it parses it, the choice of a route, and bodies of
 // JSON.
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 #include "tests/support/raw_connection.h"
 #include "vitrine/serve/router.h"
 #include "vitrine/serve/routes/infer_request.h"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# make_seeds.sh FOLDER: good inputs for each harness, in FOLDER/DOOR, from the fixtures and the recipes of the repository.
+# make_seeds.sh FOLDER: good inputs for each harness, in FOLDER/TARGET, from the fixtures and the recipes of the repository.
 cd "$(dirname "$0")/../.." || exit 1
 to=$1
-for door in safetensors npy pth tfjs image recipe sweep cifar archive http tensor_json; do mkdir -p "$to/$door"; done
+for target in safetensors npy pth tfjs image recipe sweep cifar archive http tensor_json; do mkdir -p "$to/$target"; done
 cp tests/fixtures/foreign.safetensors "$to/safetensors"
 cp tests/fixtures/pth/* "$to/pth"
 for file in tests/fixtures/images/*; do

@@ -1,5 +1,5 @@
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 #include "vitrine/formats/pth_content.h"
 
 namespace vitrine::fuzz {

@@ -2,8 +2,8 @@
 // line, which follow the YAML behind lines of "---".
 #include <algorithm>
 
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 #include "vitrine/core/settings.h"
 
 namespace vitrine::fuzz {

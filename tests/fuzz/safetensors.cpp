@@ -1,7 +1,7 @@
 #include "vitrine/formats/safetensors_header.h"
 
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 
 namespace vitrine::fuzz {
 

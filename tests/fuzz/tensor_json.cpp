@@ -2,8 +2,8 @@
 // the JSON is before binary tensors.
 #include <cmath>
 
-#include "tests/fuzz/doors.h"
 #include "tests/fuzz/must.h"
+#include "tests/fuzz/targets.h"
 #include "vitrine/serve/routes/infer_request.h"
 
 namespace vitrine::fuzz {
