@@ -178,21 +178,22 @@ TEST(PackedLinear, GivesARowTheSameNumbersInAnyBatchOnAnyThreads) {
 TEST(PackedLinear, HasTheGradientOfTheWeightThatItMultipliesWith) {
   torch::manual_seed(1);
   const Case c({6, 20, 33});
-  for (const auto precision : {Precision::Int8, Precision::BFloat16}) {
-    const auto packed = pack_weight(c.weight, precision);
-    const auto x = c.x.clone().requires_grad_(true);
-    const auto weight = torch::randn({6, 20});
-    const auto y = packed_linear(x, *packed, c.bias);
-    EXPECT_TRUE(y.equal(packed->product(c.x, c.bias)));
-    const auto gradient = torch::autograd::grad({(y * weight).sum()}, {x})[0];
-    EXPECT_TRUE(torch::allclose(gradient, weight.matmul(packed->values())));
-    EXPECT_FALSE(packed_linear(c.x, *packed, c.bias).requires_grad());
-    const auto activated = packed_linear_gelu(x, *packed, c.bias);
-    EXPECT_TRUE(torch::allclose(activated, torch::gelu(y)));
-    EXPECT_TRUE(torch::allclose(
-        torch::autograd::grad({activated.sum()}, {x})[0],
-        torch::autograd::grad({torch::gelu(packed_linear(x, *packed, c.bias)).sum()}, {x})[0]));
-  }
+  for (const auto precision : {Precision::Int8, Precision::BFloat16})
+    for (const auto& bias : {c.bias, torch::Tensor()}) {
+      const auto packed = pack_weight(c.weight, precision);
+      const auto x = c.x.clone().requires_grad_(true);
+      const auto weight = torch::randn({6, 20});
+      const auto y = packed_linear(x, *packed, bias);
+      EXPECT_TRUE(y.equal(packed->product(c.x, bias)));
+      const auto gradient = torch::autograd::grad({(y * weight).sum()}, {x})[0];
+      EXPECT_TRUE(torch::allclose(gradient, weight.matmul(packed->values())));
+      EXPECT_FALSE(packed_linear(c.x, *packed, bias).requires_grad());
+      const auto activated = packed_linear_gelu(x, *packed, bias);
+      EXPECT_TRUE(torch::allclose(activated, torch::gelu(y)));
+      EXPECT_TRUE(torch::allclose(
+          torch::autograd::grad({activated.sum()}, {x})[0],
+          torch::autograd::grad({torch::gelu(packed_linear(x, *packed, bias)).sum()}, {x})[0]));
+    }
 }
 
 TEST(PackedLinear, TakesAQuarterOrHalfOfTheMemory) {

@@ -177,7 +177,7 @@ TEST(ServeKinds, NamesATaskThatNoRouteServes) {
   const auto path = (folder / "wave.safetensors").string();
   test::save_shaken(path, "{name: wave_rnn}");
   Metrics metrics;
-  ModelStore store({}, metrics);
+  ModelStore store(Precision::Float32, {}, metrics);
   EXPECT_THROW(
       {
         try {

@@ -162,10 +162,12 @@ class Bf16Weight : public PanelWeight {
 };
 
 struct PackedLinear : torch::autograd::Function<PackedLinear> {
+  /// The bias, which may be undefined, comes by its address: `apply` asks every tensor for its
+  /// device.
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x,
-                               const torch::Tensor& bias, const PackedWeight* weight) {
+                               const torch::Tensor* bias, const PackedWeight* weight) {
     ctx->save_for_backward({weight->values()});
-    return weight->product(x, bias);
+    return weight->product(x, *bias);
   }
   static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
     const auto values = ctx->get_saved_variables()[0];
@@ -200,7 +202,7 @@ std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Pre
 
 torch::Tensor packed_linear(const torch::Tensor& x, const PackedWeight& weight,
                             const torch::Tensor& bias) {
-  if (needs_gradient(x)) return PackedLinear::apply(x, bias, &weight);
+  if (needs_gradient(x)) return PackedLinear::apply(x, &bias, &weight);
   return weight.product(x.detach(), detached(bias));
 }
 
