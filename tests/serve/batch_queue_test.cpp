@@ -86,7 +86,7 @@ TEST(BatchQueue, WaitsForOthersToFillABatch) {
   EXPECT_EQ(batches, std::vector<int64_t>{2});
 }
 
-TEST(BatchQueue, WaitsForOthersNoLongerThanTold) {
+TEST(BatchQueue, WaitsForOthersAsLongAsTold) {
   BatchQueue queue({.queue = 4, .max_batch = 4, .max_delay = 30}, doubled, ignore);
   const auto begin = Clock::now();
   queue.infer({1}, 1, kNoDeadline);

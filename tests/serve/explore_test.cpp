@@ -63,14 +63,14 @@ TEST(ServeExplain, GivesTheMapsOfExplain) {
   }
 }
 
-TEST(ServeExplain, GivesThePictureIfAskedFor) {
+TEST(ServeExplain, GivesTheImageIfAskedFor) {
   const test::SmallServer s;
   const auto answer = s.client().Post("/v1/explain", {{"Accept", "image/png"}},
                                       test::noise_png(1, 40, 30), test::kPng);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->get_header_value("Content-Type"), "image/png");
-  const auto picture = decode_image(answer->body, "answer");
-  EXPECT_EQ(picture.width, picture.height);
+  const auto image = decode_image(answer->body, "answer");
+  EXPECT_EQ(image.width, image.height);
 }
 
 TEST(ServeExplain, NamesWhatIsWrong) {

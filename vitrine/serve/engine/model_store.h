@@ -85,7 +85,7 @@ class ModelStore {
     };
     return {get(name, ModelNeed{route, noun, of_kind})};
   }
-  /// Loads its files anew; requests go to the old one until the new one is ready.
+  /// Loads its files again; requests go to the old one until the new one is ready.
   void load(const std::string& name);
   void unload(const std::string& name);
 

@@ -20,7 +20,12 @@ ExplainMethod method_of(const std::string& name, const ClassifierCard& card) {
          offered.empty() ? "none" : fmt::format("{}", fmt::join(offered, ", ")));
 }
 
-/// The map's values divided by their greatest, and that.
+/// False of attention that never holds its weights, which rollout cannot explain.
+bool holds_weights(const ClassifierCard& card) {
+  return std::ranges::count(card.methods, ExplainMethod::Rollout) > 0;
+}
+
+/// The map's values divided by the largest, and that.
 ordered_json json_of(const ImageExplanation& e, const ClassifierCard& card,
                      const std::string& method) {
   const auto& matrix = e.map.multiples;
@@ -89,10 +94,12 @@ std::string packed(const AttentionAnswer& answer, const std::string& model) {
 Response attention(const Request& request, const RouteContext& context) {
   const auto deadline = deadline_of(request);
   const auto active = classifier_of(request, context);
+  const auto none = fmt::format("{} has no attention weights to show", active.card().name);
+  require(holds_weights(active.card()), 404, "{}", none);
   const auto answer =
       active.run(deadline, [input = active.model().input_of(image_of(request, context))](
                                const ServedClassifier& model) { return model.attention(input); });
-  require(!answer.layers.empty(), 404, "{} has no attention weights to show", active.card().name);
+  require(!answer.layers.empty(), 404, "{}", none);
   return {.type = "application/octet-stream", .body = packed(answer, active.card().name)};
 }
 
@@ -102,9 +109,7 @@ Response head(const Request& request, const RouteContext& context) {
   const auto active = classifier_of(request, context);
   const auto none = fmt::format(
       "{} has no attention whose weights come from queries and keys alone", active.card().name);
-  // What rollout cannot explain never holds its weights.
-  const auto& methods = active.card().methods;
-  require(std::ranges::count(methods, ExplainMethod::Rollout) > 0, 404, "{}", none);
+  require(holds_weights(active.card()), 404, "{}", none);
   const auto index = [&](const char* name) {
     return integer_parameter(request, name, 0, 0, kMost);
   };
@@ -138,6 +143,7 @@ Response lens(const Request& request, const RouteContext& context) {
 }
 
 Switches switches_of(const std::string& text) {
+  constexpr size_t kMaxSwitches = 100'000;
   Switches off;
   if (text.empty()) return off;
   try {
@@ -159,6 +165,8 @@ Switches switches_of(const std::string& text) {
                                      "[layer], \"patches\": [index]}} ({})",
                                      e.what()));
   }
+  require(off.heads.size() + off.layers.size() + off.patches.size() <= kMaxSwitches, 400,
+          "switch: expected at most {} entries", kMaxSwitches);
   return off;
 }
 

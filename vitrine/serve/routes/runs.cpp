@@ -43,8 +43,11 @@ std::optional<RunFolder> run_in(const fs::path& folder) {
 }
 
 std::string text_at(const YAML::Node& node, const char* first, const char* second) {
-  if (!node.IsMap() || !node[first].IsMap() || !node[first][second].IsScalar()) return "";
-  return node[first][second].as<std::string>();
+  const auto child = [](const YAML::Node& parent, const char* key) {
+    return parent.IsDefined() && parent.IsMap() ? parent[key] : YAML::Node();
+  };
+  const auto value = child(child(node, first), second);
+  return value.IsDefined() && value.IsScalar() ? value.as<std::string>() : "";
 }
 
 /// The epoch of least validation loss so far.
@@ -111,7 +114,7 @@ Response list_runs(const RouteContext& context) {
   for (const auto& folder : folders) {
     try {
       if (const auto run = run_in(folder)) runs.push_back(summary_of(*run));
-    } catch (const nlohmann::json::exception&) {  // files of another program: left out
+    } catch (const std::exception&) {  // files of another program, or unreadable: left out
     }
   }
   return json_response({{"runs", runs}});

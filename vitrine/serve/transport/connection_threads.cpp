@@ -1,5 +1,7 @@
 #include "vitrine/serve/transport/connection_threads.h"
 
+#include <system_error>
+
 namespace vitrine::serve {
 namespace {
 
@@ -12,10 +14,8 @@ bool ConnectionThreads::refusing() { return refuses; }
 void ConnectionThreads::enqueue(std::function<void()> connection) {
   {
     const std::lock_guard lock(mutex_);
-    const bool has_idle = idle_ > std::ssize(waiting_);
-    if (has_idle || std::ssize(threads_) < limit_) {
+    if (idle_ > std::ssize(waiting_) || add_thread()) {
       waiting_.push_back(std::move(connection));
-      if (!has_idle) threads_.emplace_back([this] { work(); });
       changed_.notify_one();
       return;
     }
@@ -23,6 +23,16 @@ void ConnectionThreads::enqueue(std::function<void()> connection) {
   refuses = true;
   connection();
   refuses = false;
+}
+
+bool ConnectionThreads::add_thread() {
+  if (std::ssize(threads_) >= limit_) return false;
+  try {
+    threads_.emplace_back([this] { work(); });
+    return true;
+  } catch (const std::system_error&) {  // the system has no more threads
+    return false;
+  }
 }
 
 void ConnectionThreads::work() {

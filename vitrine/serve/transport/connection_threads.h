@@ -24,6 +24,8 @@ class ConnectionThreads : public httplib::TaskQueue {
 
  private:
   void work();
+  /// False at the limit, or if the system has none. The mutex is held.
+  bool add_thread();
 
   const int64_t limit_;
   std::mutex mutex_;

@@ -12,7 +12,7 @@
 namespace vitrine::serve {
 
 /// A socket that gives up when a request as a whole takes too long or is too large, however slowly
-/// or steadily its bytes come: httplib's own time-outs begin anew with every byte.
+/// or steadily its bytes come: httplib's own time-outs begin again with every byte.
 class LimitedStream : public httplib::Stream {
  public:
   using Clock = std::chrono::steady_clock;
