@@ -245,9 +245,9 @@ TEST(FeatureCache, KeepsPartsAndRefusesWhatHalfPrecisionCannotHold) {
   auto bytes = read_file(path);
   bytes.back() ^= 1;
   write_file_atomically(path, bytes);
-  const auto mended = features(2, torch::kFloat);
-  EXPECT_FALSE(mended->from_cache);
-  EXPECT_EQ(mended->row(7).item<double>(), 14);
+  const auto recomputed = features(2, torch::kFloat);
+  EXPECT_FALSE(recomputed->from_cache);
+  EXPECT_EQ(recomputed->row(7).item<double>(), 14);
   EXPECT_TRUE(features(2, torch::kFloat)->from_cache);
   EXPECT_TRUE(
       test::contains(test::error_of([&] { features(1e3, torch::kHalf); }), "do not fit float16"));

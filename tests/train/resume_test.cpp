@@ -283,7 +283,7 @@ TEST_F(Resume, GoesBackToTheStateBeforeADamagedOneAndEndsWithTheSameBits) {
   bytes[bytes.size() / 2] ^= 1;
   write_file_atomically(run / kState, bytes);
   EXPECT_EQ(finish(start(resume(run), log())), 0) << read_file(log());
-  EXPECT_TRUE(test::contains(read_file(log()), "goes on from the state before that one"));
+  EXPECT_TRUE(test::contains(read_file(log()), "continues from the state before that one"));
   expect_same_as_whole(run);
 }
 

@@ -7,7 +7,7 @@
 namespace vitrine {
 
 /// While it lives, no other process has a lock on the folder. The system takes it away from a
-/// process that dies.
+/// process that dies. File systems without such locks (NFS) give none.
 class FolderLock {
  public:
   /// Throws `refusal` if another process holds the lock.

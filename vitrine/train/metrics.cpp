@@ -50,8 +50,10 @@ std::vector<MetricsLine> read_metrics(const fs::path& path) {
     const auto number = [&](const char* key) {
       return j.contains(key) && j[key].is_number() ? j[key].get<double>() : 0;
     };
-    MetricsLine line{j["kind"], static_cast<int64_t>(number("epoch")),
-                     static_cast<int64_t>(number("step")), number("time")};
+    const auto count = [&](const char* key) {
+      return j.contains(key) && j[key].is_number_integer() ? j[key].get<int64_t>() : 0;
+    };
+    MetricsLine line{j["kind"], count("epoch"), count("step"), number("time")};
     for (const auto& [key, value] : j.items())
       if (value.is_number() && key != "epoch" && key != "step" && key != "time")
         line.values.emplace_back(key, value.get<double>());

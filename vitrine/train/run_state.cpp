@@ -104,7 +104,7 @@ std::string recover_run_state(const RunFolder& folder) {
     if (!fs::exists(folder.previous_resume())) throw;
     check_whole(folder.previous_resume());
     fs::rename(folder.previous_resume(), folder.resume());
-    return fmt::format("note: {}. The run goes on from the state before that one", damage.what());
+    return fmt::format("note: {}. The run continues from the state before that one", damage.what());
   }
 }
 
