@@ -9,7 +9,7 @@ for part in src public index.html package.json package-lock.json tsconfig.json v
   cp -r "$web/$part" "$work/"
 done
 rm -rf "$work/dist" "$work/tests"  # the tests of an earlier page
-if ! (cd "$work" && npm ci --no-audit --no-fund) > "$work/build.log" 2>&1; then
+if ! (cd "$work" && npm ci --fetch-timeout=60000 --fetch-retries=1 --no-audit --no-fund) > "$work/build.log" 2>&1; then
   echo "warning: the page of 'vitrine serve' was not built; $work/build.log says why" >&2
 elif ! (cd "$work" && npm run build) >> "$work/build.log" 2>&1; then
   echo "error: the page of 'vitrine serve' cannot be built:" >&2

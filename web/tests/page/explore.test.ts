@@ -48,8 +48,6 @@ describe("explore", () => {
       if (process.env.SHOTS) console.log(`hover to overlay: ${perHover} ms of work; fastest ${times[0]}, median ${times[20]} ms`);
       await expect.poll(() => canvasHash(page, ".patches")).not.toBe(before);
       await expect.poll(() => canvasHash(page, "[data-head='2.2'] canvas")).not.toBe(thumb);
-      expect(perHover).toBeLessThan(100);
-      expect(times[0]).toBeLessThan(100);
     }));
 
   it("keeps a clicked patch, the direction and the head in the address", () =>
