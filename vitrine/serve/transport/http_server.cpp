@@ -242,7 +242,10 @@ HttpServer::HttpServer(const TransportConfig& config, HttpHandler handler)
   i.server.set_tcp_nodelay(true);
   i.server.set_pre_routing_handler([&i](const auto& from, auto& to) { return i.admit(from, to); });
   i.server.set_error_handler([](const httplib::Request&, httplib::Response& to) {
-    if (to.body.empty()) give(to, error_response(to.status, "the request is not valid HTTP"));
+    if (!to.body.empty()) return;  // ours
+    give(to, error_response(to.status, "the request is not valid HTTP"));
+    to.set_header("Connection", "close");
+    current_stream->unread_body = true;  // where the next request begins nobody knows
   });
   i.server.Get(".*", [&i](const httplib::Request& from, httplib::Response& to) {
     give(to, i.handler.answer(request_of(from)));

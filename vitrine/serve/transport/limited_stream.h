@@ -45,7 +45,7 @@ class LimitedStream : public httplib::Stream {
   void get_local_ip_and_port(std::string& ip, int& port) const override;
   socket_t socket() const override { return socket_; }
 
-  bool unread_body = false;  // the next bytes are no request: the connection must end
+  bool unread_body = false;  // the next bytes may be no request: the connection must end
   std::function<void(BodyStream&)> body{};  // of the answer whose header was sent, still to be made
 
  private:
