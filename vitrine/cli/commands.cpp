@@ -7,7 +7,7 @@ const std::vector<Command>& commands() {
       models_command(),  summary_command(), data_command(),    train_command(),   eval_command(),
       predict_command(), sample_command(),  explain_command(), inspect_command(), sweep_command(),
       study_command(),   lab_command(),     bench_command(),   import_command(),  export_command(),
-      weights_command(), probe_command(),   serve_command(),
+      weights_command(), probe_command(),   serve_command(),   launch_command(),
   };
   return table;
 }

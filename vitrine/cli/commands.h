@@ -18,6 +18,7 @@ Command export_command();
 Command import_command();
 Command inspect_command();
 Command lab_command();
+Command launch_command();
 Command models_command();
 Command predict_command();
 Command probe_command();

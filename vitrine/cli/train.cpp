@@ -3,6 +3,7 @@
 #include "vitrine/cli/commands.h"
 #include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
+#include "vitrine/train/distributed/worker_group.h"
 #include "vitrine/train/init_weights.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/run_folder.h"
@@ -63,19 +64,25 @@ int run_train(const TrainOptions& o, Streams s) {
   const bool resume = !o.resume.empty();
   if (!resume && o.recipe.empty()) ask_for_recipe();
   if (resume) check_same_recipe(o);
+  const auto place = place_from_environment();
+  std::optional<WorkerGroup> group;
+  if (place) group.emplace(*place);
   const RunOptions options{.device = o.device,
                            .threads = o.threads,
                            .out = o.out,
                            .folder = o.run,
                            .cache = o.cache,
+                           .group = group ? &*group : nullptr,
                            .on_message = [&](const std::string& text) { s.err << text << '\n'; }};
   const auto outcome = resume ? resume_run(o.resume, options)
                               : run_recipe(read_recipe(o.recipe, o.overrides), options);
-  if (outcome.stop_reason == StopReason::Interrupted && outcome.folder.empty()) {
+  const bool interrupted = outcome.stop_reason == StopReason::Interrupted;
+  if (group && !group->leads()) return interrupted ? 1 : 0;
+  if (interrupted && outcome.folder.empty()) {
     s.err << "interrupted; the same command uses the feature maps that are done\n";
     return 1;
   }
-  if (outcome.stop_reason == StopReason::Interrupted) {
+  if (interrupted) {
     s.err << "interrupted; resume with: vitrine train --resume " << outcome.folder.string() << '\n';
     return 1;
   }

@@ -40,8 +40,9 @@ struct Loader::State {
   State(const BatchSource& s, const LoaderOptions& o)
       : source(s), options(o), order(epoch_order(s.size(), o)) {
     const auto size = static_cast<int64_t>(order.size());
-    steps = (size + options.batch - 1) / options.batch;
-    claimed = wanted = options.first_step;
+    const auto all = (size + options.batch - 1) / options.batch;
+    for (auto step = options.first_step; step < all; ++step)
+      if (!options.takes || options.takes(step)) steps.push_back(step);
     try {
       for (int64_t w = 0; w < options.workers; ++w) workers.emplace_back([this] { work(); });
     } catch (const std::system_error& e) {
@@ -70,12 +71,12 @@ struct Loader::State {
     std::unique_lock lock(mutex);
     for (;;) {
       may_claim.wait(lock, [&] { return stopping || claimed < wanted + options.ahead; });
-      if (stopping || claimed >= steps) return;
-      const auto step = claimed++;
+      if (stopping || claimed >= std::ssize(steps)) return;
+      const auto turn = claimed++;
       lock.unlock();
-      auto result = load(step);
+      auto result = load(steps[turn]);
       lock.lock();
-      ready.emplace(step, std::move(result));
+      ready.emplace(turn, std::move(result));
       has_ready.notify_one();
     }
   }
@@ -93,12 +94,12 @@ struct Loader::State {
   const BatchSource& source;
   const LoaderOptions options;
   const std::vector<int64_t> order;
-  int64_t steps = 0;
+  std::vector<int64_t> steps;  // those that it gives
 
   std::mutex mutex;
   std::condition_variable may_claim, has_ready;
   std::map<int64_t, Result> ready;
-  int64_t claimed = 0, wanted = 0;
+  int64_t claimed = 0, wanted = 0;  // of `steps`
   bool stopping = false;
   double waited = 0;
   std::vector<std::thread> workers;
@@ -117,7 +118,7 @@ Loader::~Loader() = default;
 std::optional<Batch> Loader::next() {
   auto& s = *state_;
   std::unique_lock lock(s.mutex);
-  if (s.wanted >= s.steps) return std::nullopt;
+  if (s.wanted >= std::ssize(s.steps)) return std::nullopt;
   const auto start = std::chrono::steady_clock::now();
   s.has_ready.wait(lock, [&] { return s.ready.contains(s.wanted); });
   s.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

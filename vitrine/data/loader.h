@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,10 +14,11 @@ struct LoaderOptions {
   int64_t batch = 128;
   bool shuffle = false;  // a new order each epoch, decided by (seed, epoch)
   uint64_t seed = 0;
-  int64_t epoch = -1;      // -1: no augmentation
-  int64_t first_step = 0;  // skip this many batches (a resume in mid-epoch)
-  int64_t workers = 1;     // threads that prepare batches ahead
-  int64_t ahead = 4;       // batches kept ready
+  int64_t epoch = -1;                         // -1: no augmentation
+  int64_t first_step = 0;                     // skip this many batches (a resume in mid-epoch)
+  int64_t workers = 1;                        // threads that prepare batches ahead
+  int64_t ahead = 4;                          // batches kept ready
+  std::function<bool(int64_t step)> takes{};  // whether it gives this batch; all if empty
 };
 
 /// One pass over a source, in order, prepared ahead by worker threads. The batches do not depend

@@ -1,14 +1,5 @@
 #include "vitrine/studies/sweep_worker.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-
 #include "vitrine/core/error.h"
 
 namespace vitrine {
@@ -55,42 +46,7 @@ std::vector<std::string> prepare(const TrainProgram& train, const SweepJob& job)
   return command;
 }
 
-/// In the new process: only calls that are safe after a fork.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int input, int log) {
-  // Ctrl-C in a terminal goes to a whole process group, and a second one ends `train` unsaved: in a
-  // group of its own it gets only the one that `interrupt` sends.
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before the line above
-  ::dup2(input, STDIN_FILENO);
-  ::dup2(log, STDOUT_FILENO);
-  ::dup2(log, STDERR_FILENO);
-  ::execv(arguments[0], arguments);
-  constexpr int kCannotStart = 127;
-  ::_exit(kCannotStart);
-}
-
-pid_t start(const std::vector<std::string>& command, const fs::path& log_file) {
-  std::vector<char*> arguments;
-  for (const auto& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
-  arguments.push_back(nullptr);
-  const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const int log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const int log_error = errno;
-  const pid_t parent = ::getpid();
-  const pid_t child = log >= 0 ? ::fork() : -1;
-  if (child == 0) become(arguments.data(), parent, input, log);
-  const int fork_error = errno;
-  ::close(input);
-  if (log >= 0) ::close(log);
-  check(log >= 0, "sweep: cannot write {}: {}", log_file.string(), std::strerror(log_error));
-  check(child > 0, "sweep: cannot start {}: {}", command[0], std::strerror(fork_error));
-  return child;
-}
-
 }  // namespace
-
-fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
 std::optional<SweepRun> stored_result(const SweepJob& job) {
   if (fs::exists(failure_of(job)))
@@ -103,40 +59,19 @@ std::optional<SweepRun> stored_result(const SweepJob& job) {
 void forget_failure(const SweepJob& job) { fs::remove(failure_of(job)); }
 
 SweepWorker::SweepWorker(const TrainProgram& train, SweepJob job)
-    : job_(std::move(job)), process_(start(prepare(train, job_), log_of(job_))) {}
-
-SweepWorker::~SweepWorker() {
-  if (status_) return;
-  ::kill(process_, SIGKILL);
-  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-bool SweepWorker::ended() {
-  if (status_) return true;
-  int status = 0;
-  const pid_t who = ::waitpid(process_, &status, WNOHANG);
-  check(who >= 0 || errno == EINTR, "sweep: lost process {}: {}", process_, std::strerror(errno));
-  if (who == process_) status_ = status;
-  return status_.has_value();
-}
-
-void SweepWorker::interrupt() const {
-  if (!status_) ::kill(process_, SIGINT);
-}
+    : job_(std::move(job)), process_(prepare(train, job_), {.log = log_of(job_)}) {}
 
 bool SweepWorker::succeeded() const {
-  return status_ && WIFEXITED(*status_) && WEXITSTATUS(*status_) == 0 &&
-         fs::exists(result_of(job_));
+  return process_.exit_code() == 0 && fs::exists(result_of(job_));
 }
 
 std::string SweepWorker::failure() const {
   const auto said = last_line(read_file(log_of(job_)));
-  if (WIFSIGNALED(*status_))
-    return fmt::format("ended by signal {}{}{}", WTERMSIG(*status_), said.empty() ? "" : ": ",
-                       said);
-  if (WEXITSTATUS(*status_) == 0) return "ended without a result";
-  return said.empty() ? fmt::format("exit code {}", WEXITSTATUS(*status_)) : said;
+  const auto code = process_.exit_code();
+  if (!code)
+    return fmt::format("ended by {}{}{}", process_.end_text(), said.empty() ? "" : ": ", said);
+  if (code == 0) return "ended without a result";
+  return said.empty() ? process_.end_text() : said;
 }
 
 SweepRun SweepWorker::result() const {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "vitrine/core/child_process.h"
 #include "vitrine/core/files.h"
 #include "vitrine/studies/sweep_result.h"
 
@@ -16,9 +16,6 @@ struct TrainProgram {
   fs::path program, recipe;
   int64_t threads = 1;
 };
-
-/// The program that calls.
-fs::path this_program();
 
 /// A run to be made. Next to its folder are FOLDER.log, all that its process said, and, after a
 /// failure, FOLDER.failed with the reason.
@@ -37,15 +34,12 @@ void forget_failure(const SweepJob& job);
 class SweepWorker {
  public:
   SweepWorker(const TrainProgram& train, SweepJob job);
-  SweepWorker(const SweepWorker&) = delete;
-  SweepWorker& operator=(const SweepWorker&) = delete;
-  ~SweepWorker();
 
   const SweepJob& job() const { return job_; }
   /// Whether the process has ended; does not wait.
-  bool ended();
+  bool ended() { return process_.ended(); }
   /// Asks the process to save its run and end.
-  void interrupt() const;
+  void interrupt() const { process_.signal(SIGINT); }
   /// Whether the process, now ended, did all it was asked to.
   bool succeeded() const;
   /// What the run came to, once the process has ended; notes a failure beside the folder.
@@ -55,8 +49,7 @@ class SweepWorker {
   std::string failure() const;
 
   SweepJob job_;
-  pid_t process_ = -1;
-  std::optional<int> status_{};  // as waitpid gives it
+  ChildProcess process_;
 };
 
 }  // namespace vitrine

@@ -9,6 +9,7 @@
 #include "vitrine/core/progress.h"
 #include "vitrine/data/loader.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/distributed/batch_results.h"
 
 namespace vitrine {
 
@@ -64,33 +65,46 @@ Evaluation evaluate(Model& model, const BatchSource& source, const Objective& ob
   const torch::NoGradGuard no_grad;
   const bool was_training = model.is_training();
   model.eval();
-  MetricAccumulator sums;
+  const WorkerGroup alone;
+  const auto& group = options.group == nullptr ? alone : *options.group;
   const bool time_limited = options.max_seconds > 0;
   const auto total =
       options.max_examples > 0 ? std::min(options.max_examples, source.size()) : source.size();
-  Loader loader(source, {.batch = options.batch,
-                         .shuffle = time_limited || total < source.size(),
-                         .workers = options.workers});
+  Loader loader(source,
+                {.batch = options.batch,
+                 .shuffle = time_limited || total < source.size(),
+                 .workers = options.workers,
+                 .takes = [&](int64_t step) { return step % group.size() == group.rank(); }});
   const std::span<const int64_t> order(loader.order());
   Progress progress(options.label, total, "examples");
-  int64_t examples = 0;
+  std::vector<BatchResult> mine;
   bool stopped = false;
-  while (examples < total && !stopped) {
+  for (auto step = group.rank(); step * options.batch < total && !stopped; step += group.size()) {
     const auto batch = loader.next();
-    const auto size = std::min(batch->size(), total - examples);
+    const auto first = step * options.batch, size = std::min(batch->size(), total - first);
     const Batch there{batch->inputs.narrow(0, 0, size).to(options.device),
                       batch->targets.narrow(0, 0, size).to(options.device)};
     const auto [loss, output] = objective.eval_loss(model, there);
-    sums.add(loss.item<double>(), objective.batch_metrics(output, there.targets),
-             objective.target_count(there.targets));
+    mine.push_back({.step = step,
+                    .loss = loss.item<double>(),
+                    .targets = objective.target_count(there.targets),
+                    .examples = size,
+                    .sums = objective.batch_metrics(output, there.targets)});
     for (auto* report : options.reports)
-      report->add(output, there.targets, order.subspan(examples, size));
-    progress.update(examples += size);
+      report->add(output, there.targets, order.subspan(first, size));
+    if (group.leads()) progress.update(std::min(total, first + size * group.size()));
     if (time_limited && progress.seconds() >= options.max_seconds) break;
     stopped = options.stop_on_interrupt && interrupted();
   }
   model.train(was_training);
-  return {sums.loss(), sums.metrics(objective), examples, stopped && examples < total};
+  const auto all = gather_results(group, std::move(mine), stopped);
+  MetricAccumulator sums;
+  int64_t examples = 0;
+  for (const auto& b : all.batches) {
+    sums.add(b.loss, b.sums, b.targets);
+    examples += b.examples;
+  }
+  return {sums.loss(), sums.metrics(objective), examples, all.interrupted && examples < total};
 }
 
 }  // namespace vitrine

@@ -10,6 +10,8 @@
 
 namespace vitrine {
 
+class WorkerGroup;
+
 /// Sums over what an objective counts (`Objective::target_count`), and their means.
 class MetricAccumulator {
  public:
@@ -43,6 +45,8 @@ struct EvaluateOptions {
   int64_t max_examples = 0;
   bool stop_on_interrupt = false;  // Ctrl-C ends it early; see `catch_interrupts`
   std::vector<Report*> reports{};  // each takes note of every batch, in order
+  /// Shares the batches among its ranks, which all get the metrics; null: alone. Not with reports.
+  const WorkerGroup* group = nullptr;
 };
 
 /// What a model came to on a split.

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/folder_lock.h"
@@ -16,6 +17,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/ops/runtime.h"
 #include "vitrine/train/backbone_maps.h"
+#include "vitrine/train/distributed/worker_group.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/hparams.h"
 #include "vitrine/train/init_backbone.h"
@@ -49,10 +51,11 @@ std::string epoch_text(const EpochSummary& epoch, const Objective& objective) {
 /// An experiment whose recipe, data and model fit, in its folder.
 class Run {
  public:
-  Run(const Recipe& recipe, const RunOptions& options, const RunFolder& folder, const Splits& data,
-      std::shared_ptr<const Teacher> teacher)
+  Run(const Recipe& recipe, const RunOptions& options, const WorkerGroup& group,
+      const RunFolder& folder, const Splits& data, std::shared_ptr<const Teacher> teacher)
       : recipe_(recipe),
         options_(options),
+        group_(group),
         folder_(folder),
         data_(data),
         objective_(make_objective(data, ObjectiveSettings(recipe.train, std::move(teacher)))) {}
@@ -68,10 +71,11 @@ class Run {
                .fingerprint = std::move(fingerprint),
                .device = options_.device,
                .threads = threads,
-               .show_progress = options_.show_progress,
+               .group = group_,
+               .show_progress = options_.show_progress && group_.leads(),
                .on_start =
                    [&] {
-                     if (options_.write_reports)
+                     if (options_.write_reports && group_.leads())
                        records_.emplace(folder_, objective_->metrics(),
                                         objective_->selection_metric(), hparams_of(recipe_));
                    },
@@ -79,7 +83,7 @@ class Run {
                .on_epoch = [&](const EpochSummary& epoch) { say(epoch_text(epoch, *objective_)); }},
               std::move(model), data_);
     outcome.peak_bytes = process_peak_bytes().value_or(0);
-    if (outcome.stop_reason == StopReason::Interrupted) return outcome;
+    if (outcome.stop_reason == StopReason::Interrupted || !group_.leads()) return outcome;
     say(fmt::format("{} after {} epochs, {} steps, {}", stop_reason_text(outcome.stop_reason),
                     outcome.epochs, outcome.steps, duration_text(outcome.seconds)));
     if (!test_best(outcome)) {
@@ -93,7 +97,7 @@ class Run {
 
  private:
   void say(const std::string& text) const {
-    if (options_.on_message) options_.on_message(text);
+    if (options_.on_message && group_.leads()) options_.on_message(text);
   }
 
   /// A figure is not worth a run: what goes wrong is only said.
@@ -148,6 +152,7 @@ class Run {
 
   const Recipe& recipe_;
   const RunOptions& options_;
+  const WorkerGroup& group_;
   const RunFolder& folder_;
   const Splits& data_;
   std::unique_ptr<Objective> objective_;
@@ -185,21 +190,55 @@ std::shared_ptr<Model> new_model(Recipe& recipe, const Splits& data,
   return model;
 }
 
+/// The recipe with batches that `ranks` processes can share: parts that one process would
+/// accumulate.
+Recipe split_for(Recipe recipe, int64_t ranks) {
+  if (recipe.train.accumulate % ranks == 0) return recipe;
+  check(recipe.data.batch % ranks == 0,
+        "train: data.batch {} cannot be split among {} ranks; choose a multiple of {}",
+        recipe.data.batch, ranks, ranks);
+  recipe.data.batch /= ranks;
+  recipe.train.accumulate *= ranks;
+  return recipe;
+}
+
 void lock_run(std::optional<FolderLock>& lock, const RunFolder& folder) {
   const auto path = folder.path().string();
   lock.emplace(path, fmt::format("run: another process is at work in {}; wait for its end", path));
 }
 
+/// Rank 0 makes the folder, the others open it.
+RunFolder shared_run_folder(const Recipe& recipe, const RunOptions& options,
+                            const WorkerGroup& group) {
+  if (group.size() == 1) return make_run_folder(recipe, options);
+  std::optional<RunFolder> made;
+  if (group.leads()) made = make_run_folder(recipe, options);
+  const auto path = group.from_leader(made ? fs::absolute(made->path()).string() : "");
+  return made ? *made : RunFolder::open(path);
+}
+
+/// Ranks that read other files would train something else than the recipe says.
+void check_same_on_all(const WorkerGroup& group, const Recipe& recipe,
+                       const RunFingerprint& fingerprint) {
+  const auto text = to_yaml(recipe) + nlohmann::ordered_json(fingerprint).dump();
+  check(group.from_leader(text) == text,
+        "train: rank {} has another recipe or other data than rank 0; give all the same",
+        group.rank());
+}
+
 RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
+  const WorkerGroup alone;
+  const auto& group = options.group == nullptr ? alone : *options.group;
   open_device(options.device);
   std::optional<FolderLock> lock;
   const auto say = [&](const std::string& text) {
-    if (options.on_message) options.on_message(text);
+    if (options.on_message && group.leads()) options.on_message(text);
   };
-  if (stored) {
+  if (stored && group.leads()) {
     lock_run(lock, *stored);
     if (const auto note = recover_run_state(*stored); !note.empty()) say(note);
   }
+  if (stored) group.any(false);  // the others read the state behind that
   recipe.data = resolved_data_config(recipe.data);
   const auto begun_with = stored ? read_run_position(*stored).threads : 0;
   int64_t threads = at::get_num_threads();
@@ -220,6 +259,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
              caches_logits = teacher && recipe.data.augment.off();
   std::optional<Splits> computed;  // the data with what is computed once, before the first epoch
   if (caches_maps || caches_logits) {
+    if (!group.leads()) group.any(false);  // rank 0 computes, the others find its cache
     catch_interrupts();
     if (caches_maps && stored) load_run_weights(*stored, *model);
     computed = caches_maps ? backbone_map_splits(recipe, data, *model,
@@ -227,21 +267,25 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
                                                   .device = options.device,
                                                   .on_message = options.on_message})
                            : with_teacher_logits(recipe, data, *teacher, options.cache, say);
+    if (group.leads()) group.any(false);
     if (!computed)
       return {.stop_reason = StopReason::Interrupted, .folder = stored ? stored->path() : ""};
   }
-  const auto folder = stored ? *stored : make_run_folder(recipe, options);
-  if (!stored) lock_run(lock, folder);
+  const auto fingerprint = fingerprint_of(recipe, data);
+  check_same_on_all(group, recipe, fingerprint);
+  const auto folder = stored ? *stored : shared_run_folder(recipe, options, group);
+  if (!stored && group.leads()) lock_run(lock, folder);
   std::optional<BackboneBypass> bypass;
   if (caches_maps) bypass.emplace();
-  return Run(recipe, options, folder, computed ? *computed : data, teacher)
-      .run(std::move(model), stored.has_value(), fingerprint_of(recipe, data), threads);
+  return Run(recipe, options, group, folder, computed ? *computed : data, teacher)
+      .run(std::move(model), stored.has_value(), fingerprint, threads);
 }
 
 }  // namespace
 
 RunOutcome run_recipe(const Recipe& recipe, const RunOptions& options) {
-  return run(recipe, options, std::nullopt);
+  return run(options.group == nullptr ? recipe : split_for(recipe, options.group->size()), options,
+             std::nullopt);
 }
 
 RunOutcome resume_run(const fs::path& folder, const RunOptions& options) {

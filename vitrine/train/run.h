@@ -13,6 +13,7 @@
 namespace vitrine {
 
 class Model;
+class WorkerGroup;
 struct Splits;
 
 /// Where and how an experiment runs; but for threads and device nothing here changes its bits.
@@ -25,6 +26,9 @@ struct RunOptions {
   fs::path cache = "cache/features";  // of feature maps and of a teacher's logits
   bool show_progress = true;
   bool write_reports = true;  // model summary, event file, curves and the objective's report
+
+  /// The processes that share the work; rank 0 alone writes and speaks. Null: this one alone.
+  const WorkerGroup* group = nullptr;
 
   const Splits* data = nullptr;  // opened already; null: opened as the recipe says
   std::shared_ptr<Model>

@@ -14,6 +14,8 @@
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/ops/adam.h"
 #include "vitrine/train/autocast.h"
+#include "vitrine/train/distributed/batch_results.h"
+#include "vitrine/train/distributed/gradient_exchange.h"
 #include "vitrine/train/ema_model.h"
 #include "vitrine/train/freeze.h"
 #include "vitrine/train/run_state.h"
@@ -44,7 +46,9 @@ class Training {
         model_(std::move(model)),
         objective_(request.objective),
         selection_(objective_.selection_metric()),
+        group_(request.group),
         optimizer_(config_.optimizer, on_device()),
+        exchange_(group_, gradients_of(*model_)),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
         steps_per_epoch_((batches_ + config_.accumulate - 1) / config_.accumulate) {
     check(!config_.recompute || device_.is_cpu(),
@@ -56,7 +60,7 @@ class Training {
       average_.emplace(std::move(copy), *model_, config_.ema);
     }
     if (request.resume) {
-      request.folder.remove_leftovers();
+      if (group_.leads()) request.folder.remove_leftovers();
       position_ = load_run_state(request.folder, *model_, average_ ? &average_->model() : nullptr,
                                  optimizer_);
       check(position_.finished || position_.epoch < config_.epochs,
@@ -67,10 +71,9 @@ class Training {
             "or start the run again",
             request.folder.path().string(), config_.teacher);
       check_same_run(position_.fingerprint, request.fingerprint, request.folder.path().string());
-      metrics_.emplace(request.folder.metrics(), position_.metrics_bytes);
-    } else {
-      metrics_.emplace(request.folder.metrics(), /*keep_bytes=*/0);
     }
+    if (group_.leads())
+      metrics_.emplace(request.folder.metrics(), request.resume ? position_.metrics_bytes : 0);
     position_.threads = request.threads;
     position_.objective = objective_.checksum();
     position_.fingerprint = request.fingerprint;
@@ -79,6 +82,7 @@ class Training {
 
   RunOutcome run() {
     catch_interrupts();
+    check_same_weights();
     if (!request_.resume) save_state();  // a kill in the first epoch can be resumed, too
     const int64_t examples = data_.train->size() * config_.epochs;
     if (request_.show_progress) progress_.emplace("train", examples, "examples");
@@ -99,6 +103,14 @@ class Training {
   }
 
  private:
+  /// The parameters that learn, in the order of the model.
+  static std::vector<torch::Tensor> gradients_of(const Model& model) {
+    std::vector<torch::Tensor> learning;
+    for (const auto& p : model.parameters())
+      if (p.requires_grad()) learning.push_back(p);
+    return learning;
+  }
+
   std::vector<ParameterInfo> on_device() {
     model_->to(device_);
     return model_->parameter_info();
@@ -117,42 +129,51 @@ class Training {
                                  .seed = static_cast<uint64_t>(recipe_.seed),
                                  .epoch = position_.epoch,
                                  .first_step = position_.batch,
-                                 .workers = recipe_.data.workers});
+                                 .workers = recipe_.data.workers,
+                                 .takes = [&](int64_t batch) { return computes(batch); }});
     const auto waited_share = [&] { return loader.seconds_waited() / elapsed(); };
     while (position_.batch < batches_ && !over_budget()) {
-      examples += run_step(loader);
-      position_.seconds = seconds_before + elapsed();
+      auto results = run_step(loader);
+      examples += note_step(std::move(results), seconds_before + elapsed());
       show_progress();
       const bool inside = position_.batch < batches_;
       if (due(config_.log_steps))
         write_step_line(static_cast<double>(examples) / elapsed(), waited_share());
       if (inside && due(config_.evaluate_steps) && !over_budget())
         evaluating += write_evaluation_line();
-      const bool stop = interrupted();
-      if (stop || (inside && due(config_.checkpoint_steps))) save_state();
-      if (stop) return false;
+      if (interrupted_ || (inside && due(config_.checkpoint_steps))) save_state();
+      if (interrupted_) return false;
     }
     return finish_epoch(static_cast<double>(examples) / elapsed(), waited_share());
   }
 
   bool due(int64_t steps) const { return steps > 0 && position_.step % steps == 0; }
 
-  /// One optimizer step over up to `accumulate` batches; returns the examples seen.
-  int64_t run_step(Loader& loader) {
-    const auto parts = std::min(config_.accumulate, batches_ - position_.batch);
-    const auto group = std::min(parts * recipe_.data.batch,
-                                data_.train->size() - position_.batch * recipe_.data.batch);
-    int64_t examples = 0;
-    for (int64_t part = 0; part < parts; ++part) {
+  /// The batches of a step are dealt out to the ranks.
+  bool computes(int64_t batch) const {
+    return batch % config_.accumulate % group_.size() == group_.rank();
+  }
+
+  /// One optimizer step over up to `accumulate` batches; returns what those of this rank came to.
+  std::vector<BatchResult> run_step(Loader& loader) {
+    const auto first = position_.batch, parts = std::min(config_.accumulate, batches_ - first);
+    const auto examples =
+        std::min(parts * recipe_.data.batch, data_.train->size() - first * recipe_.data.batch);
+    std::vector<BatchResult> results;
+    for (auto step = first + group_.rank(); step < first + parts; step += group_.size()) {
       const auto batch = loader.next();
       torch::manual_seed(
           Random({static_cast<uint64_t>(recipe_.seed), static_cast<uint64_t>(position_.epoch),
-                  static_cast<uint64_t>(position_.batch)})
+                  static_cast<uint64_t>(step)})
               .next());
-      examples += batch->size();
-      learn_from(*batch, static_cast<double>(batch->size()) / static_cast<double>(group));
-      ++position_.batch;
+      // A block that is recomputed adds to a shared parameter more than once.
+      if (step + group_.size() >= first + parts && !config_.recompute) exchange_.begin();
+      results.push_back(
+          learn_from(*batch, static_cast<double>(batch->size()) / static_cast<double>(examples)));
+      results.back().step = step;
     }
+    exchange_.finish();
+    position_.batch += parts;
     gradient_norm_ = optimizer_.gradient_norm();
     check_finite(gradient_norm_, "the gradient's norm");
     const double scale =
@@ -161,23 +182,50 @@ class Training {
     optimizer_.zero_gradients();
     ++position_.step;
     if (average_) average_->update(*model_, position_.step);
+    return results;
+  }
+
+  /// Notes what the batches of a step came to, on whatever rank, and agrees on the time and on
+  /// whether to stop; returns the examples seen.
+  int64_t note_step(std::vector<BatchResult> results, double seconds) {
+    const auto all = gather_results(group_, std::move(results), interrupted(), {seconds});
+    interrupted_ = all.interrupted;
+    position_.seconds = all.leader.at(0);
+    int64_t examples = 0;
+    for (const auto& b : all.batches) {
+      position_.running.add(b.loss, b.sums, b.targets);
+      examples += b.examples;
+      loss_ = b.loss;
+    }
     return examples;
   }
 
+  /// Ranks whose arithmetic differs would train apart, unnoticed.
+  void check_same_weights() const {
+    const auto all = group_.gather({joint_norm(model_->parameters())});
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      check(all[rank] == all[0],
+            "train: rank {} holds other weights than rank 0; train on machines with the same kind "
+            "of CPU and the same number of threads each",
+            rank);
+  }
+
   /// `weight`: the batch's fraction of the optimizer step.
-  void learn_from(const Batch& batch, double weight) {
+  BatchResult learn_from(const Batch& batch, double weight) {
     const auto there = batch.to(device_);
     LossAndOutput answer;
     {
       const Autocast autocast(config_.precision == Precision::BFloat16);
       answer = objective_.loss(*model_, there);
     }
-    loss_ = answer.loss.item<double>();
-    check_finite(loss_, "the loss");
+    const auto loss = answer.loss.item<double>();
+    check_finite(loss, "the loss");
     (answer.loss * weight).backward();
     const torch::NoGradGuard no_grad;
-    position_.running.add(loss_, objective_.batch_metrics(answer.output, there.targets),
-                          objective_.target_count(there.targets));
+    return {.loss = loss,
+            .targets = objective_.target_count(there.targets),
+            .examples = batch.size(),
+            .sums = objective_.batch_metrics(answer.output, there.targets)};
   }
 
   void check_finite(double value, const char* what) const {
@@ -206,6 +254,7 @@ class Training {
 
   /// Evaluates and notes the epoch; false if the user interrupted that.
   bool finish_epoch(double examples_per_second, double waited_share) {
+    check_same_weights();
     MetricsLine line{"epoch", position_.epoch + 1, position_.step, unix_time()};
     EpochSummary summary{.epoch = position_.epoch + 1,
                          .epochs = config_.epochs,
@@ -234,9 +283,9 @@ class Training {
     line.values.emplace_back("waited_share", waited_share);
     line.values.emplace_back("seconds", position_.seconds);
     position_.finished = last || reached_goal() || !patient();
-    metrics_->add(line);
+    if (metrics_) metrics_->add(line);
     if (better) save_model(request_.folder.best(), model);
-    const bool stop = interrupted() && !position_.finished;
+    const bool stop = group_.any(interrupted()) && !position_.finished;
     if (position_.finished || stop || now() - saved_ >= kSecondsBetweenSaves) {
       save_model(request_.folder.last(), model);
       save_state();
@@ -293,7 +342,7 @@ class Training {
                                            {"seconds", position_.seconds},
                                            {"examples_per_second", examples_per_second},
                                            {"waited_share", waited_share}});
-    metrics_->add(line);
+    if (metrics_) metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
   }
 
@@ -304,7 +353,8 @@ class Training {
                      .device = device_,
                      .label = "validate",
                      .max_seconds = over_budget() ? evaluation_budget(config_) : 0,
-                     .stop_on_interrupt = stop_on_interrupt});
+                     .stop_on_interrupt = stop_on_interrupt,
+                     .group = &group_});
   }
 
   void add_validation(MetricsLine& line, const Evaluation& evaluation) const {
@@ -321,12 +371,13 @@ class Training {
     add_validation(line, evaluate_validation(/*stop_on_interrupt=*/false));
     set_training_mode(*model_);
     line.values.emplace_back("seconds", position_.seconds);
-    metrics_->add(line);
+    if (metrics_) metrics_->add(line);
     if (request_.on_metrics) request_.on_metrics(line);
     return now() - began;
   }
 
   void save_model(const fs::path& path, const Model& model) const {
+    if (!group_.leads()) return;
     save_checkpoint(path, model,
                     {.model = recipe_.model,
                      .preprocess = preprocess_of(recipe_.data),
@@ -337,6 +388,7 @@ class Training {
   }
 
   void save_state() {
+    if (!group_.leads()) return;
     check_finite(joint_norm(model_->parameters()), "the weights' norm");
     metrics_->sync();
     position_.metrics_bytes = metrics_->bytes();
@@ -366,12 +418,15 @@ class Training {
   std::shared_ptr<Model> model_;
   const Objective& objective_;
   const Metric selection_;
+  const WorkerGroup& group_;
   Optimizer optimizer_;
+  GradientExchange exchange_;
   std::optional<EmaModel> average_;
   std::optional<MetricsFile> metrics_;
   std::optional<Progress> progress_;
   RunPosition position_;
   double loss_ = 0, gradient_norm_ = 0;  // of the last step
+  bool interrupted_ = false;             // any rank, behind the last step
   double saved_ = 0;                     // when an epoch last wrote its checkpoint
   const int64_t batches_, steps_per_epoch_;
 };

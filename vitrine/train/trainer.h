@@ -13,6 +13,8 @@
 
 namespace vitrine {
 
+class WorkerGroup;
+
 /// An epoch that has just ended.
 struct EpochSummary {
   int64_t epoch = 0, epochs = 0;  // done, and in all
@@ -30,6 +32,7 @@ struct TrainRequest {
   RunFingerprint fingerprint = {};
   std::string device = "cpu";
   int64_t threads = 0;
+  const WorkerGroup& group;  // its ranks train together; rank 0 alone writes
   bool show_progress = true;
   /// Called once metrics.jsonl stands where the run starts.
   std::function<void()> on_start = {};
