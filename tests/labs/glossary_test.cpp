@@ -29,6 +29,7 @@ constexpr std::array kTexts{
     "docs/recipes.md",
     "docs/reliability.md",
     "docs/results.md",
+    "docs/scaling.md",
     "docs/serving.md",
     "docs/studies/addition.md",
     "docs/studies/finetune.md",

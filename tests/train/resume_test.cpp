@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <chrono>
 #include <thread>
 
 #include "tests/support/errors.h"
+#include "tests/support/program.h"
 #include "tests/support/small_checkpoint.h"
 #include "tests/support/training.h"
 #include "vitrine/core/random.h"
@@ -21,32 +21,8 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-/// The program, started in the background with its output in `log`. It is killed when it has used
-/// `lifetime` of processor time, which does not depend on what else the machine does; 0: never.
-pid_t start(const std::vector<std::string>& arguments, const fs::path& log,
-            const std::string& before = "", microseconds lifetime = {}) {
-  std::string line = before + "exec '" VITRINE_PROGRAM "'";
-  for (const auto& a : arguments) line += " '" + a + "'";
-  line += " > '" + log.string() + "' 2>&1";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    constexpr int64_t kSecond = 1'000'000;
-    const itimerval timer{.it_interval = {},
-                          .it_value = {lifetime.count() / kSecond, lifetime.count() % kSecond}};
-    ::setitimer(ITIMER_PROF, &timer, nullptr);  // outlives exec; its signal ends the process
-    ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    ::_exit(127);
-  }
-  return child;
-}
-
-/// Waits for its end: the exit code, or -1 if a signal ended it.
-int finish(pid_t child, rusage* usage = nullptr) {
-  int status = 0;
-  ::wait4(child, &status, 0, usage);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using test::finish;
+using test::start;
 
 microseconds processor_time(const rusage& usage) {
   const auto time = [](const timeval& t) {

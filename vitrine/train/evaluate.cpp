@@ -65,8 +65,7 @@ Evaluation evaluate(Model& model, const BatchSource& source, const Objective& ob
   const torch::NoGradGuard no_grad;
   const bool was_training = model.is_training();
   model.eval();
-  const WorkerGroup alone;
-  const auto& group = options.group == nullptr ? alone : *options.group;
+  const auto& group = WorkerGroup::or_alone(options.group);
   const bool time_limited = options.max_seconds > 0;
   const auto total =
       options.max_examples > 0 ? std::min(options.max_examples, source.size()) : source.size();

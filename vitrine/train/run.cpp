@@ -71,7 +71,7 @@ class Run {
                .fingerprint = std::move(fingerprint),
                .device = options_.device,
                .threads = threads,
-               .group = group_,
+               .group = &group_,
                .show_progress = options_.show_progress && group_.leads(),
                .on_start =
                    [&] {
@@ -227,8 +227,7 @@ void check_same_on_all(const WorkerGroup& group, const Recipe& recipe,
 }
 
 RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<RunFolder>& stored) {
-  const WorkerGroup alone;
-  const auto& group = options.group == nullptr ? alone : *options.group;
+  const auto& group = WorkerGroup::or_alone(options.group);
   open_device(options.device);
   std::optional<FolderLock> lock;
   const auto say = [&](const std::string& text) {
@@ -284,8 +283,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
 }  // namespace
 
 RunOutcome run_recipe(const Recipe& recipe, const RunOptions& options) {
-  return run(options.group == nullptr ? recipe : split_for(recipe, options.group->size()), options,
-             std::nullopt);
+  return run(split_for(recipe, WorkerGroup::or_alone(options.group).size()), options, std::nullopt);
 }
 
 RunOutcome resume_run(const fs::path& folder, const RunOptions& options) {

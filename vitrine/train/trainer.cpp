@@ -46,7 +46,7 @@ class Training {
         model_(std::move(model)),
         objective_(request.objective),
         selection_(objective_.selection_metric()),
-        group_(request.group),
+        group_(WorkerGroup::or_alone(request.group)),
         optimizer_(config_.optimizer, on_device()),
         exchange_(group_, gradients_of(*model_)),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
@@ -347,7 +347,9 @@ class Training {
   }
 
   Evaluation evaluate_validation(bool stop_on_interrupt) {
-    return evaluate(average_ ? average_->model() : *model_, *data_.validation, objective_,
+    auto& model = average_ ? average_->model() : *model_;
+    group_.take_from_leader(model.buffers());  // running statistics of BatchNorm differ by rank
+    return evaluate(model, *data_.validation, objective_,
                     {.batch = recipe_.data.batch,
                      .workers = recipe_.data.workers,
                      .device = device_,

@@ -32,7 +32,7 @@ struct TrainRequest {
   RunFingerprint fingerprint = {};
   std::string device = "cpu";
   int64_t threads = 0;
-  const WorkerGroup& group;  // its ranks train together; rank 0 alone writes
+  const WorkerGroup* group = nullptr;  // its ranks train together, rank 0 writes; null: alone
   bool show_progress = true;
   /// Called once metrics.jsonl stands where the run starts.
   std::function<void()> on_start = {};

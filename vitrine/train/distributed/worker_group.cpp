@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "vitrine/core/error.h"
+#include "vitrine/train/distributed/rank_monitor.h"
 
 namespace vitrine {
 namespace {
@@ -24,6 +25,7 @@ constexpr auto kMeetingTime = seconds(60);
 // Rank 0 alone tests and writes, which may take long while the others wait; one that dies is
 // noticed at once.
 constexpr auto kCallTime = std::chrono::hours(24);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr int64_t kShortList = 64;  // numbers that are gathered in one call, their count included
 
 std::string variable(const char* name) {
@@ -86,7 +88,32 @@ struct WorkerGroup::Connection {
       gloo->timeout = kCallTime;
       group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(rank),
                                                           static_cast<int>(size), gloo);
+      // A connection of its own: one that waits for an answer must not keep the others waiting.
+      options.isServer = options.waitWorkers = false;
+      monitor = std::make_unique<RankMonitor>(
+          c10::make_intrusive<c10d::TCPStore>(place.address, options), rank, size);
     });
+  }
+
+  ~Connection() {
+    if (monitor->trouble().empty()) return;
+    group.release();  // both would wait for answers that never come
+    monitor.release();
+  }
+
+  /// Waits for a call, as long as all ranks are alive.
+  void wait_for(const c10::intrusive_ptr<c10d::Work>& work) const {
+    while (!work->isCompleted()) {
+      try {
+        work->wait(kBetweenLooks);
+      } catch (const std::exception&) {
+        if (work->isCompleted()) throw;
+        const auto trouble = monitor->trouble();
+        check(trouble.empty(), "rank {} of {} gives up: {}; look there, then resume the run", rank,
+              size, trouble);
+      }
+    }
+    work->wait();
   }
 
   /// What goes wrong between processes, as an error for people.
@@ -108,16 +135,28 @@ struct WorkerGroup::Connection {
     for (int64_t r = 0; r < size; ++r) all[0].push_back(torch::empty_like(mine));
     guarded([&] {
       std::vector<torch::Tensor> input{mine};
-      group->allgather(all, input)->wait();
+      wait_for(group->allgather(all, input));
     });
     return all[0];
   }
 
+  torch::Tensor broadcast(torch::Tensor tensor) const {
+    std::vector<torch::Tensor> one{std::move(tensor)};
+    guarded([&] { wait_for(group->broadcast(one)); });
+    return one[0];
+  }
+
   const int64_t rank, size;
+  std::unique_ptr<RankMonitor> monitor;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group;
 };
 
 WorkerGroup::WorkerGroup() = default;
+
+const WorkerGroup& WorkerGroup::or_alone(const WorkerGroup* group) {
+  static const WorkerGroup alone;
+  return group == nullptr ? alone : *group;
+}
 
 WorkerGroup::WorkerGroup(const WorkerPlace& place)
     : place_(place), connection_(std::make_unique<Connection>(place)) {}
@@ -157,17 +196,19 @@ bool WorkerGroup::any(bool mine) const {
 
 std::string WorkerGroup::from_leader(const std::string& text) const {
   if (!connection_) return text;
-  const auto broadcast = [&](torch::Tensor tensor) {
-    std::vector<torch::Tensor> one{std::move(tensor)};
-    connection_->guarded([&] { connection_->group->broadcast(one)->wait(); });
-    return one[0];
-  };
-  const auto size = broadcast(torch::tensor({static_cast<int64_t>(text.size())})).item<int64_t>();
+  const auto size =
+      connection_->broadcast(torch::tensor({static_cast<int64_t>(text.size())})).item<int64_t>();
   if (size == 0) return "";
   auto bytes = torch::zeros({size}, torch::kUInt8);
   if (leads()) std::memcpy(bytes.data_ptr<uint8_t>(), text.data(), text.size());
-  bytes = broadcast(bytes);
+  bytes = connection_->broadcast(bytes);
   return {reinterpret_cast<const char*>(bytes.data_ptr<uint8_t>()), static_cast<size_t>(size)};
+}
+
+void WorkerGroup::take_from_leader(const std::vector<torch::Tensor>& tensors) const {
+  if (!connection_) return;
+  const torch::NoGradGuard no_grad;
+  for (auto tensor : tensors) tensor.copy_(connection_->broadcast(tensor.cpu().clone()));
 }
 
 void WorkerGroup::sum_in_order(torch::Tensor& values) const {
@@ -176,7 +217,7 @@ void WorkerGroup::sum_in_order(torch::Tensor& values) const {
   auto& group = *connection_->group;
   if (N == 2) {  // a + b is b + a
     std::vector<torch::Tensor> one{values};
-    connection_->guarded([&] { group.allreduce(one)->wait(); });
+    connection_->guarded([&] { connection_->wait_for(group.allreduce(one)); });
     return;
   }
   // Each rank sums a slice, in the order of ranks, and gives it to all.
@@ -187,7 +228,7 @@ void WorkerGroup::sum_in_order(torch::Tensor& values) const {
   connection_->guarded([&] {
     std::vector<int64_t> equal;
     auto to = received.view(-1), from = padded.view(-1);
-    group.alltoall_base(to, from, equal, equal)->wait();
+    connection_->wait_for(group.alltoall_base(to, from, equal, equal));
   });
   auto sum = received[0].clone();
   for (int64_t r = 1; r < N; ++r) sum += received[r];

@@ -28,6 +28,8 @@ class WorkerGroup {
  public:
   /// This process alone.
   WorkerGroup();
+  /// The given group, or this process alone.
+  static const WorkerGroup& or_alone(const WorkerGroup* group);
   /// Waits until all have come; throws if they do not within a minute.
   explicit WorkerGroup(const WorkerPlace& place);
   WorkerGroup(const WorkerGroup&) = delete;
@@ -45,6 +47,8 @@ class WorkerGroup {
   bool any(bool mine) const;
   /// The text of rank 0.
   std::string from_leader(const std::string& text) const;
+  /// The same for tensors of equal shapes on all ranks.
+  void take_from_leader(const std::vector<torch::Tensor>& tensors) const;
   /// Replaces a float tensor (n), contiguous, by its sum over the ranks, added in the order of
   /// ranks: the same bits on all of them, and those of one process that adds the same parts.
   void sum_in_order(torch::Tensor& values) const;
