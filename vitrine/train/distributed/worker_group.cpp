@@ -4,6 +4,7 @@
 
 // Debian's LibTorch has Gloo; its header asks for this word.
 #define USE_C10D_GLOO
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -50,6 +51,23 @@ constexpr std::pair<const char*, const char*> kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"PMI_RANK", "PMI_SIZE"}};
 
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+/// Apart from the keys of a launcher, and from those of an attempt that it made before.
+StorePointer ours(StorePointer store) {
+  return c10::make_intrusive<c10d::PrefixStore>("vitrine" + variable("TORCHELASTIC_RESTART_COUNT"),
+                                                std::move(store));
+}
+
+/// Where this rank listens to the others.
+std::shared_ptr<gloo::transport::Device> device_for(const WorkerPlace& place) {
+  using Gloo = c10d::ProcessGroupGloo;
+  if (const auto name = variable("GLOO_SOCKET_IFNAME"); !name.empty())
+    return Gloo::createDeviceForInterface(name);
+  return place.rank == 0 ? Gloo::createDeviceForHostname(place.address)
+                         : Gloo::createDefaultDevice();
+}
+
 }  // namespace
 
 std::optional<WorkerPlace> place_from_environment() {
@@ -61,7 +79,8 @@ std::optional<WorkerPlace> place_from_environment() {
         .rank = integer_variable(rank),
         .size = integer_variable(size),
         .address = variable("MASTER_ADDR"),
-        .port = variable("MASTER_PORT").empty() ? kDefaultPort : integer_variable("MASTER_PORT")};
+        .port = variable("MASTER_PORT").empty() ? kDefaultPort : integer_variable("MASTER_PORT"),
+        .launcher_has_store = variable("TORCHELASTIC_USE_AGENT_STORE") == "True"};
     check(place.size >= 1 && place.rank >= 0 && place.rank < place.size,
           "launch: {} {} does not fit {} {}; ranks are 0 to {} - 1", rank, place.rank, size,
           place.size, size);
@@ -77,21 +96,19 @@ struct WorkerGroup::Connection {
     guarded([&] {
       c10d::TCPStoreOptions options;
       options.port = static_cast<uint16_t>(place.port);
-      options.isServer = rank == 0;
+      options.isServer = rank == 0 && !place.launcher_has_store;
       options.numWorkers = static_cast<size_t>(size);
       options.timeout = kMeetingTime;
-      const auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+      const auto store = ours(c10::make_intrusive<c10d::TCPStore>(place.address, options));
       const auto gloo = c10d::ProcessGroupGloo::Options::create(kMeetingTime);
-      gloo->devices.push_back(rank == 0
-                                  ? c10d::ProcessGroupGloo::createDeviceForHostname(place.address)
-                                  : c10d::ProcessGroupGloo::createDefaultDevice());
+      gloo->devices.push_back(device_for(place));
       gloo->timeout = kCallTime;
       group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(rank),
                                                           static_cast<int>(size), gloo);
       // A connection of its own: one that waits for an answer must not keep the others waiting.
       options.isServer = options.waitWorkers = false;
       monitor = std::make_unique<RankMonitor>(
-          c10::make_intrusive<c10d::TCPStore>(place.address, options), rank, size);
+          ours(c10::make_intrusive<c10d::TCPStore>(place.address, options)), rank, size);
     });
   }
 

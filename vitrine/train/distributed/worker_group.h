@@ -14,6 +14,7 @@ struct WorkerPlace {
   int64_t rank = 0, size = 1;
   std::string address{};  // of rank 0
   int64_t port = 0;
+  bool launcher_has_store = false;  // the launcher itself serves the store at that address
 };
 
 /// The place that a launcher gave this process by environment variables: `vitrine launch`, torchrun
