@@ -46,7 +46,7 @@ class Completion : public testing::Test {
     fs::create_directories(folder_ / "runs");
   }
 
-  /// What `program` prints for `code`, which knows the script as "script".
+  /// What `program` prints for `code`, which finds the script as "./script".
   std::string run(const std::string& program, const std::string& code) {
     const auto result = run_process({program, "-c", code}, folder_.path());
     EXPECT_EQ(result.status, 0) << result.output;
@@ -62,7 +62,7 @@ class BashCompletion : public Completion {
   BashCompletion() { write_script("bash"); }
 
   std::string offered(const std::string& words) {
-    return run("bash", "source script; COMP_WORDS=(" + words +
+    return run("bash", "source ./script; COMP_WORDS=(" + words +
                            "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _vitrine; "
                            "printf '%s\\n' \"${COMPREPLY[@]}\"");
   }
@@ -195,7 +195,7 @@ TEST_F(Completion, IsAScriptThatZshParses) {
   write_script("zsh");
   EXPECT_EQ(run("zsh", "zsh -n script"), "");
   EXPECT_EQ(run("zsh",
-                "autoload -U compinit; compinit -D -u; source script; "
+                "autoload -U compinit; compinit -D -u; source ./script; "
                 "print $_comps[vitrine] $+functions[_vitrine_data_show]"),
             "_vitrine 1\n");
 }
@@ -204,7 +204,8 @@ TEST_F(Completion, IsAScriptThatFishCompletesWith) {
   if (!is_installed("fish")) GTEST_SKIP() << "no fish";
   write_script("fish");
   const auto offered = [&](const std::string& line) {
-    return run("fish", "source script; complete -C '" + line + "' | string replace -r '\\t.*' ''");
+    return run("fish",
+               "source ./script; complete -C '" + line + "' | string replace -r '\\t.*' ''; true");
   };
   EXPECT_EQ(run("fish", "fish -n script"), "");
   EXPECT_EQ(offered("vitrine da"), "data\n");
