@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup setup-tests program build test fuzz web demo serve-demo bench-peers format clean
+.PHONY: setup setup-tests program build test package fuzz web demo serve-demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
@@ -17,6 +17,11 @@ build: setup-tests program
 
 test: build
 	ctest --test-dir build -LE slow --output-on-failure -j2
+
+# A .deb and a tarball in build/packages, the first checked by lintian.
+package: program
+	@tools/install_packages.sh packages-package.txt
+	@tools/package.sh
 
 # Hostile input by the million: see docs/reliability.md. FUZZ_RUNS=N inputs per parser.
 fuzz: setup

@@ -31,6 +31,14 @@ TEST(Install, TheExampleBuildsAgainstTheInstalledCopyAndNamesAnImage) {
   EXPECT_NE(run_process({build + "/classify", "m.safetensors", "none.png"}, folder.path()).status,
             0);
   EXPECT_TRUE(test::contains(must({prefix + "/bin/vitrine", "--help"}), "train"));
+  for (const auto* file :
+       {"man/man1/vitrine.1.gz", "man/man1/vitrine-train.1.gz", "doc/vitrine/copyright",
+        "doc/vitrine/changelog.gz", "bash-completion/completions/vitrine",
+        "zsh/vendor-completions/_vitrine", "fish/vendor_completions.d/vitrine.fish"})
+    EXPECT_TRUE(fs::exists(fs::path(prefix) / "share" / file)) << file;
+  fs::rename(prefix, folder / "elsewhere");  // the copy can be moved
+  must({folder / "elsewhere/bin/vitrine", "models", "vit_ti16"});
+  fs::rename(folder / "elsewhere", prefix);
   must({prefix + "/bin/vitrine", "study", "addition", "--smoke", "--parts", "final"});
   EXPECT_TRUE(fs::exists(folder / "studies/addition/report.html"));
 }

@@ -14,9 +14,11 @@ namespace {
 
 /// The texts in which the glossary holds.
 constexpr std::array kTexts{
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.ko.md",
     "README.md",
+    "SECURITY.md",
     "docs/architecture.md",
     "docs/dependencies.md",
     "docs/explain.md",

@@ -263,6 +263,19 @@ TEST_F(Resume, GoesBackToTheStateBeforeADamagedOneAndEndsWithTheSameBits) {
   expect_same_as_whole(run);
 }
 
+TEST_F(Resume, RefusesAStateOfANewerProgramAndKeepsIt) {
+  const auto run = stopped_by(SIGKILL, "newer", kLast);
+  ASSERT_TRUE(fs::exists(run / kPrevious));
+  auto file = load_safetensors(run / kState);
+  EXPECT_EQ(file.metadata.at("format_version"), "1");
+  file.metadata["format_version"] = "2";
+  save_safetensors(run / kState, file);
+  const auto before = read_file(run / kState);
+  EXPECT_EQ(finish(start(resume(run), log())), 1);
+  EXPECT_TRUE(test::contains(read_file(log()), "was written by a newer vitrine"));
+  EXPECT_EQ(read_file(run / kState), before);
+}
+
 TEST_F(Resume, SaysWhatIsDamagedIfThereIsNoOtherState) {
   const auto run = stopped_by(SIGKILL, "damaged", kState);
   fs::remove(run / kPrevious);

@@ -109,6 +109,7 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
   sub->add_option("--model", o->model,
                   "a model of `vitrine models`, a run folder, a checkpoint or published "
                   "weights")
+      ->type_name("MODEL|PATH")
       ->capture_default_str();
   sub->add_option("--batch", o->batch, "batch size")->capture_default_str()->check(at_least(1));
   sub->add_option("--image", o->image, "side of the input image; 0 = the model's own")
@@ -117,10 +118,11 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
   sub->add_option("--seconds", o->seconds, "how long to measure")
       ->capture_default_str()
       ->check(between(0, kLongest));
-  sub->add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+  add_device(*sub, o->device);
   add_threads(*sub, o->threads);
   sub->add_flag("--json", o->json, "one JSON object");
-  sub->add_option("overrides", o->overrides, "key=value of the model, such as depth=6");
+  sub->add_option("overrides", o->overrides, "settings of the model, such as depth=6")
+      ->type_name("KEY=VALUE");
   return *sub;
 }
 

@@ -11,6 +11,7 @@ const std::vector<Command>& commands();
 
 // One per file of this folder.
 Command bench_command();
+Command completion_command();
 Command data_command();
 Command eval_command();
 Command explain_command();
@@ -19,6 +20,7 @@ Command import_command();
 Command inspect_command();
 Command lab_command();
 Command launch_command();
+Command man_command();
 Command models_command();
 Command predict_command();
 Command probe_command();

@@ -35,10 +35,14 @@ struct DataOptions {
 };
 
 void bind_common(CLI::App& app, DataOptions& o) {
-  app.add_option("name", o.name, "the data set (`vitrine data list`)")->required();
-  app.add_option("--root", o.root, "data directory (default: $VITRINE_DATA, else data)");
+  app.add_option("name", o.name, "the data set (`vitrine data list`)")
+      ->type_name("DATASET")
+      ->required();
+  app.add_option("--root", o.root, "data directory (default: $VITRINE_DATA, else data)")
+      ->type_name("FOLDER");
   app.add_option("settings", o.settings,
-                 "key=value of the data set (path=FOLDER), validation=FRACTION and limit=COUNT");
+                 "settings of the data set (path=FOLDER), validation=FRACTION and limit=COUNT")
+      ->type_name("KEY=VALUE");
 }
 
 /// What the settings of these commands are about: the data set's own, and how it is split.
@@ -258,41 +262,44 @@ int run_export(const DataOptions& o, Streams streams) {
 }  // namespace
 
 Command data_command() {
-  return {
-      "data", "list, fetch, describe, show and export data sets", [](CLI::App& app) {
-        const auto o = std::make_shared<DataOptions>();
-        Subcommands commands(app);
-        const auto add = [&](const char* name, const char* summary, auto run) {
-          auto* sub = commands.add(name, summary, o, run);
-          sub->add_flag("--json", o->json, "results as JSON");
-          return sub;
-        };
-        add("list", "list all data sets", run_list);
-        auto* fetch = add("fetch", "download a data set's files and verify them", run_fetch);
-        bind_common(*fetch, *o);
-        fetch->add_option("--from", o->from, "an archive or folder instead of the network");
-        auto* info = add("info", "splits, images per class, sizes, mean and std", run_info);
-        bind_common(*info, *o);
-        auto* show = add("show", "write a grid of labelled images", run_show);
-        bind_common(*show, *o);
-        show->add_option("--split", o->split, "train, validation or test")->capture_default_str();
-        show->add_option("-n,--count", o->count, "number of images")
-            ->capture_default_str()
-            ->check(between(1, 1000));
-        show->add_option("-o,--out", o->out, "the PNG (or SVG) file")->capture_default_str();
-        auto* export_ = add("export", "write single images as PNG files", run_export);
-        bind_common(*export_, *o);
-        export_->add_option("--split", o->split, "train, validation or test")
-            ->capture_default_str();
-        export_->add_option("-n,--count", o->count, "number of images")
-            ->capture_default_str()
-            ->check(at_least(1));
-        export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")->required();
-        for (auto* sub : {info, show, export_})
-          sub->add_option("--seed", o->seed, "seed of the split and of the choice")
-              ->capture_default_str();
-        return commands.body();
-      }};
+  return {"data", "list, fetch, describe, show and export data sets", [](CLI::App& app) {
+            const auto o = std::make_shared<DataOptions>();
+            Subcommands commands(app);
+            const auto add = [&](const char* name, const char* summary, auto run) {
+              auto* sub = commands.add(name, summary, o, run);
+              sub->add_flag("--json", o->json, "results as JSON");
+              return sub;
+            };
+            add("list", "list all data sets", run_list);
+            auto* fetch = add("fetch", "download a data set's files and verify them", run_fetch);
+            bind_common(*fetch, *o);
+            fetch->add_option("--from", o->from, "an archive or folder instead of the network")
+                ->type_name("PATH");
+            auto* info = add("info", "splits, images per class, sizes, mean and std", run_info);
+            bind_common(*info, *o);
+            auto* show = add("show", "write a grid of labelled images", run_show);
+            bind_common(*show, *o);
+            add_split(*show, o->split);
+            show->add_option("-n,--count", o->count, "number of images")
+                ->capture_default_str()
+                ->check(between(1, 1000));
+            show->add_option("-o,--out", o->out, "the PNG (or SVG) file")
+                ->type_name("FILE")
+                ->capture_default_str();
+            auto* export_ = add("export", "write single images as PNG files", run_export);
+            bind_common(*export_, *o);
+            add_split(*export_, o->split);
+            export_->add_option("-n,--count", o->count, "number of images")
+                ->capture_default_str()
+                ->check(at_least(1));
+            export_->add_option("-o,--out", o->out, "the folder for NUMBER-CLASS.png")
+                ->type_name("FOLDER")
+                ->required();
+            for (auto* sub : {info, show, export_})
+              sub->add_option("--seed", o->seed, "seed of the split and of the choice")
+                  ->capture_default_str();
+            return commands.body();
+          }};
 }
 
 }  // namespace vitrine::cli

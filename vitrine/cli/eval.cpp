@@ -183,10 +183,10 @@ Command eval_command() {
   return {"eval", "evaluate a trained model on a split of its data", [](CLI::App& app) {
             const auto o = std::make_shared<EvalOptions>();
             add_model(app, "model", o->model);
-            app.add_option(
-                "overrides", o->overrides,
-                "data.key=value or seed=value in place of the run's, such as data.root=DIR");
-            app.add_option("--split", o->split, "train, validation or test")->capture_default_str();
+            app.add_option("overrides", o->overrides,
+                           "data.KEY or seed in place of the run's, such as data.root=DIR")
+                ->type_name("KEY=VALUE");
+            add_split(app, o->split);
             app.add_option("--limit", o->limit,
                            "estimate from this many examples, chosen at random; 0 = all")
                 ->capture_default_str()
@@ -195,7 +195,7 @@ Command eval_command() {
                            "also an image of this many of the worst mistakes: MODEL's folder/"
                            "mistakes_SPLIT.png")
                 ->check(between(0, 1000));
-            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+            add_device(app, o->device);
             add_precision(app, o->precision);
             add_threads(app, o->threads);
             app.add_flag("--json", o->json, "one JSON object");

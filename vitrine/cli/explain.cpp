@@ -154,22 +154,23 @@ Command explain_command() {
         const auto o = std::make_shared<ExplainOptions>();
         add_model(app, "-m,--model", o->model);
         app.add_option("images", o->inputs, "JPEG, PNG or WebP files, or folders of them")
+            ->type_name("PATH")
             ->required();
         app.add_option("-o,--out", o->out,
                        "folder for the figures and explain.html; for several images, index.html "
                        "and a folder each")
+            ->type_name("FOLDER")
             ->capture_default_str();
-        app.add_option("--method", o->methods,
-                       "rollout, relevance or gradcam, several with commas; default: all that the "
-                       "model has")
-            ->transform(one_of(explain_method_names()))
+        take_one_of(app.add_option("--method", o->methods,
+                                   "methods, several with commas; default: all that the model has"),
+                    explain_method_names())
             ->delimiter(',')
             ->allow_extra_args(false);
         app.add_option("--class", o->config.target,
                        "class to explain, by name or index; default: the most likely one");
-        app.add_option("--heads", o->config.rollout.heads,
-                       "rollout: mean, max or min over the heads")
-            ->transform(one_of(head_fusion_names()));
+        take_one_of(app.add_option("--heads", o->config.rollout.heads,
+                                   "rollout: how the heads of a layer are joined"),
+                    head_fusion_names());
         app.add_option("--discard", o->config.rollout.discard,
                        "rollout: fraction of each layer's weights, the smallest, set to 0")
             ->capture_default_str()

@@ -101,13 +101,16 @@ Command export_command() {
             add_model(app, "model", o->model);
             app.add_option("--format", o->format,
                            "onnx: the network; safetensors or npz: weights under others' names; "
-                           "default: by the ending of -o, else safetensors");
+                           "default: by the ending of -o, else safetensors")
+                ->type_name("safetensors|npz|onnx");
             app.add_option("--names", o->names,
                            "safetensors, npz: whose names: timm (ViT, hybrids, ResNet), hf (ViT), "
                            "torchvision (ViT, ResNet) or google (ViT, hybrids)")
+                ->type_name("timm|hf|torchvision|google")
                 ->capture_default_str();
             app.add_option("-o,--out", o->out,
                            "the file; or, for timm and hf, a folder, with config.json")
+                ->type_name("PATH")
                 ->required();
             app.add_flag("--attention", o->attention,
                          "onnx: the attention weights of every layer as further outputs");

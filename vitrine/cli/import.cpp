@@ -76,15 +76,19 @@ Command import_command() {
                            "torchvision or Google, ResNet of torchvision, timm or Keras, Sparse "
                            "Transformer of OpenAI), or a folder of timm or Hugging Face with its "
                            "config.json, or of TensorFlow.js with its model.json")
+                ->type_name("PATH")
                 ->required();
             app.add_option("settings", o->settings,
-                           "key=value of the model that the file does not contain: heads=16, "
+                           "settings of the model that the file does not contain: heads=16, "
                            "pattern.stride=96; another image=384 interpolates the positions; "
-                           "preprocess.resize=256 prepares images otherwise");
+                           "preprocess.resize=256 prepares images otherwise")
+                ->type_name("KEY=VALUE");
             app.add_option("--model", o->model,
-                           "the model that it is, as in `vitrine models`; else told by the shapes");
+                           "the model that it is, as in `vitrine models`; else told by the shapes")
+                ->type_name("MODEL");
             app.add_option("-o,--out", o->out,
-                           "the checkpoint; default: FILE's name with .safetensors, here");
+                           "the checkpoint; default: FILE's name with .safetensors, here")
+                ->type_name("FILE");
             app.add_flag("--tensors", o->tensors, "say what became of every tensor of the file");
             return [o](Streams s) { return run_import(*o, s); };
           }};

@@ -18,11 +18,10 @@ struct PatternOptions {
 };
 
 void bind_pattern(CLI::App& app, PatternOptions& o) {
-  app.add_option("--kind", o.pattern.kind, "dense, local, strided, fixed or longformer")
-      ->transform(one_of(pattern_kind_names()));
-  app.add_option("--factor", o.pattern.factor,
-                 "one factor of a strided or fixed pattern: first, second or both")
-      ->transform(one_of(pattern_factor_names()));
+  take_one_of(app.add_option("--kind", o.pattern.kind, "kind of pattern"), pattern_kind_names());
+  take_one_of(app.add_option("--factor", o.pattern.factor,
+                             "which factor of a strided or fixed pattern is drawn"),
+              pattern_factor_names());
   app.add_option("-n,--n", o.tokens, "sequence length")->capture_default_str();
   app.add_option("--stride", o.pattern.stride, "window, stride or block size")
       ->capture_default_str();
@@ -32,7 +31,7 @@ void bind_pattern(CLI::App& app, PatternOptions& o) {
   app.add_option("--globals", o.pattern.globals, "longformer: number of global tokens")
       ->capture_default_str();
   app.add_flag("--bidirectional", o.bidirectional, "bidirectional (not causal)");
-  app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
+  app.add_option("-o,--out", o.out, "PNG or SVG")->type_name("FILE")->capture_default_str();
 }
 
 int run_pattern(PatternOptions o, Streams s) {
@@ -53,7 +52,7 @@ struct ApproximationOptions {
 void bind_approximation(CLI::App& app, ApproximationOptions& o) {
   app.add_option("-n,--n", o.tokens, "sequence length, 64 to 4096")->capture_default_str();
   app.add_option("--seed", o.seed, "seed of the tokens and random features")->capture_default_str();
-  app.add_option("-o,--out", o.out, "PNG or SVG")->capture_default_str();
+  app.add_option("-o,--out", o.out, "PNG or SVG")->type_name("FILE")->capture_default_str();
 }
 
 int run_approximation(const ApproximationOptions& o, Streams s) {

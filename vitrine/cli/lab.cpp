@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/options.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/labs/quiz.h"
@@ -25,6 +26,13 @@ struct LabCommandOptions {
   fs::path folder() const { return out.empty() ? fs::path("labs") / language : fs::path(out); }
 };
 
+/// What can follow `vitrine lab`.
+std::vector<std::string> lab_words() {
+  auto words = labs::labs().names();
+  words.insert(words.end(), {"all", "exercise", "quiz"});
+  return words;
+}
+
 const Lab& asked_exercise(const LabCommandOptions& o) {
   check_usage(!o.rest.empty(), "lab exercise: no exercise is named (known: {})",
               fmt::join(labs::lab_exercises().names(), ", "));
@@ -43,8 +51,7 @@ std::vector<Lab> asked_labs(const LabCommandOptions& o) {
     if (o.what == name) return {lab};
     all.push_back(lab);
   }
-  auto known = labs::labs().names();
-  known.insert(known.end(), {"all", "exercise", "quiz"});
+  const auto known = lab_words();
   check_usage(o.what == "all", "lab '{}' is not known{} (known: {})", o.what,
               did_you_mean(o.what, known), fmt::join(known, ", "));
   return all;
@@ -104,22 +111,16 @@ Command lab_command() {
   return {
       "lab", "learn how attention works: five labs, exercises and a quiz", [](CLI::App& app) {
         const auto o = std::make_shared<LabCommandOptions>();
-        app.add_option(
-               "what", o->what,
-               fmt::format("{}, all, exercise or quiz", fmt::join(labs::labs().names(), ", ")))
+        app.add_option("what", o->what, "a lab, all of them, an exercise or the quiz")
+            ->type_name(value_type(lab_words()))
             ->required();
-        app.add_option("rest", o->rest,
-                       fmt::format("which exercise: {}; after sentence any text",
-                                   fmt::join(labs::lab_exercises().names(), ", ")));
-        app.add_option("--lang", o->language,
-                       fmt::format("language: {}; default from the environment",
-                                   fmt::join(lab_texts().languages(), ", ")))
-            ->capture_default_str();
-        app.add_option("--out", o->out,
-                       "output folder of pages and figures; default labs/LANGUAGE");
-        app.add_option("--seed", o->seed, "random seed")
-            ->check(CLI::NonNegativeNumber)
-            ->capture_default_str();
+        app.add_option("rest", o->rest, "which exercise; after sentence any text")
+            ->type_name(value_type(labs::lab_exercises().names()) + "|TEXT");
+        app.add_option("--lang", o->language, "language; default from the environment")
+            ->type_name(value_type(lab_texts().languages()));
+        app.add_option("--out", o->out, "output folder of pages and figures; default labs/LANGUAGE")
+            ->type_name("FOLDER");
+        app.add_option("--seed", o->seed, "random seed")->check(at_least(0))->capture_default_str();
         app.add_flag("--smoke", o->smoke, "tiny sizes, for a quick check");
         app.footer(
             "vitrine lab 1 --lang ko\nvitrine lab exercise sentence \"The cat sat on the mat\"\n"

@@ -190,7 +190,8 @@ Command models_command() {
   return {"models", "list the models with their size and cost", [](CLI::App& app) {
             const auto o = std::make_shared<ModelsOptions>();
             auto* filter =
-                app.add_option("filter", o->filter, "only names and aliases that contain this");
+                app.add_option("filter", o->filter, "only names and aliases that contain this")
+                    ->type_name("MODEL");
             auto* json = app.add_flag("--json", o->json, "one JSON object per line");
             auto* all = app.add_flag("--all", o->all, "aliases in lines of their own");
             auto* table = app.add_flag("--table", o->table,
@@ -199,6 +200,7 @@ Command models_command() {
                               ->excludes(all);
             app.add_option("--cards", o->cards,
                            "write models.md, a card per family with its figure, to this folder")
+                ->type_name("FOLDER")
                 ->excludes(filter, json, all, table);
             return [o](Streams s) { return run_models(*o, s); };
           }};

@@ -56,6 +56,20 @@ CLI::Validator one_of(const Choices<E>& choices) {
           /*validator_desc=*/""};
 }
 
+/// What an option takes, as help, man pages and completion show it: words and placeholders (those
+/// of reference/command_reference.cpp are completed) with | between them.
+inline std::string value_type(const std::vector<std::string>& alternatives) {
+  return fmt::format("{}", fmt::join(alternatives, "|"));
+}
+
+/// Has the option take the names of an enum's values.
+template <typename E>
+CLI::Option* take_one_of(CLI::Option* option, const Choices<E>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return option->type_name(value_type(names))->transform(one_of(choices));
+}
+
 /// One line of JSON; bytes that are no UTF-8, as names of files may have, are replaced.
 inline std::string json_line(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -65,7 +79,22 @@ inline std::string json_line(const nlohmann::ordered_json& json) {
 inline void add_model(CLI::App& app, const char* name, std::string& model) {
   app.add_option(name, model,
                  "a run folder (its best checkpoint), a checkpoint or published weights")
+      ->type_name("PATH")
       ->required();
+}
+
+/// Declares --device.
+inline void add_device(CLI::App& app, std::string& device) {
+  app.add_option("--device", device, "where to compute; cuda:N is one of several GPUs")
+      ->type_name("cpu|cuda")
+      ->capture_default_str();
+}
+
+/// Declares --split.
+inline void add_split(CLI::App& app, std::string& split) {
+  app.add_option("--split", split, "split of the data")
+      ->type_name("train|validation|test")
+      ->capture_default_str();
 }
 
 /// Declares --threads; 0 is for all cores.
@@ -78,10 +107,9 @@ inline void add_threads(CLI::App& app, int64_t& threads) {
 
 /// Declares --precision.
 inline void add_precision(CLI::App& app, Precision& precision) {
-  app.add_option(
-         "--precision", precision,
-         "fp32, bf16 or int8: how the blocks of an image classifier multiply; default: fp32")
-      ->transform(one_of(precision_names()));
+  take_one_of(app.add_option("--precision", precision,
+                             "how the blocks of an image classifier multiply; default: fp32"),
+              precision_names());
 }
 
 /// Says so if the precision gains nothing on this machine.

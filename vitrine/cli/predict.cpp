@@ -157,12 +157,14 @@ Command predict_command() {
         add_model(app, "-m,--model", o->model);
         app.add_option("inputs", o->inputs,
                        "JPEG, PNG or WebP files, folders of them, or expressions such as 57+68")
+            ->type_name("PATH")
             ->required();
         app.add_option("-k,--top-k", o->top_k, "classes per image")
             ->capture_default_str()
             ->check(at_least(1));
-        app.add_option("--csv", o->csv, "write the predictions to this CSV file instead of stdout");
-        app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
+        app.add_option("--csv", o->csv, "write the predictions to this CSV file instead of stdout")
+            ->type_name("FILE");
+        add_device(app, o->device);
         add_precision(app, o->precision);
         add_threads(app, o->threads);
         app.add_flag("--json", o->json, "one JSON object per input and line");

@@ -57,28 +57,33 @@ int run_probe_command(const ProbeCommandOptions& o, Streams s) {
 }  // namespace
 
 Command probe_command() {
-  return {"probe", "train a linear classifier on the frozen features of a model",
-          [](CLI::App& app) {
-            const auto o = std::make_shared<ProbeCommandOptions>();
-            add_model(app, "-m,--model", o->model);
-            app.add_option("--data", o->data, "data set; default cifar10");
-            app.add_option("--image", o->image,
-                           "side of the images in pixels; 0 = as the model was trained")
-                ->capture_default_str()
-                ->check(at_least(0));
-            app.add_option("overrides", o->overrides,
-                           "key.path=value of a recipe, such as data.limit=5000");
-            app.add_option("--cache", o->cache, "where features are kept")->capture_default_str();
-            app.add_option("--out", o->out, "parent of the run folders")->capture_default_str();
-            app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
-            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-            add_threads(app, o->threads);
-            app.footer(
-                "Features are computed once, without augmentation. The cache knows weights, model "
-                "settings, data set and\npreprocessing; remove it if the images themselves have "
-                "changed.");
-            return [o](Streams s) { return run_probe_command(*o, s); };
-          }};
+  return {
+      "probe", "train a linear classifier on the frozen features of a model", [](CLI::App& app) {
+        const auto o = std::make_shared<ProbeCommandOptions>();
+        add_model(app, "-m,--model", o->model);
+        app.add_option("--data", o->data, "data set; default cifar10")->type_name("DATASET");
+        app.add_option("--image", o->image,
+                       "side of the images in pixels; 0 = as the model was trained")
+            ->capture_default_str()
+            ->check(at_least(0));
+        app.add_option("overrides", o->overrides, "settings of a recipe, such as data.limit=5000")
+            ->type_name("KEY=VALUE");
+        app.add_option("--cache", o->cache, "where features are kept")
+            ->type_name("FOLDER")
+            ->capture_default_str();
+        app.add_option("--out", o->out, "parent of the run folders")
+            ->type_name("FOLDER")
+            ->capture_default_str();
+        app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME")
+            ->type_name("FOLDER");
+        add_device(app, o->device);
+        add_threads(app, o->threads);
+        app.footer(
+            "Features are computed once, without augmentation. The cache knows weights, model "
+            "settings, data set and\npreprocessing; remove it if the images themselves have "
+            "changed.");
+        return [o](Streams s) { return run_probe_command(*o, s); };
+      }};
 }
 
 }  // namespace vitrine::cli

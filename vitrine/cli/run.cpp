@@ -6,6 +6,7 @@
 #include <new>
 
 #include "vitrine/cli/commands.h"
+#include "vitrine/cli/version.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/nearest.h"
 
@@ -71,7 +72,8 @@ int parse_and_run(std::vector<std::string> arguments, Streams streams) {
   CLI::App app("Build, train, compare, look inside and use transformers for images and sequences.",
                "vitrine");
   app.require_subcommand(1);
-  app.set_version_flag("--version", VITRINE_VERSION);
+  app.set_version_flag("--version", version_text,
+                       "version of the program, its libraries and the CPU instructions used");
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
     return fmt::format("error: {}\nRun with --help for more information.\n", e.what());
   });

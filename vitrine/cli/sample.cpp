@@ -78,33 +78,36 @@ int run_sample(SampleCommandOptions o, Streams s) {
 }  // namespace
 
 Command sample_command() {
-  return {
-      "sample", "sample images or text from a model", [](CLI::App& app) {
-        const auto o = std::make_shared<SampleCommandOptions>();
-        app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
-            ->required();
-        app.add_option("-n,--count", o->generate.count, "number of samples")
-            ->capture_default_str()
-            ->check(at_least(1));
-        app.add_option("--temperature", o->generate.temperature,
-                       "sampling temperature (below 1 sharpens, above 1 flattens)")
-            ->capture_default_str()
-            ->check(positive());
-        app.add_option("--top-k", o->generate.top_k,
-                       "sample from the k most probable bytes, colours or words; 0 = from all")
-            ->capture_default_str()
-            ->check(at_least(0));
-        app.add_option("--seed", o->generate.seed, "the same seed gives the same samples")
-            ->capture_default_str();
-        app.add_option("--complete", o->complete, "an image whose upper part is kept");
-        app.add_option("--keep", o->generate.keep, "the fraction of its rows that is kept")
-            ->capture_default_str()
-            ->check(between(0, 1));
-        app.add_option("--text", o->generate.text, "prompt: how texts or sentences begin");
-        app.add_option("-o,--out", o->out, "the grid of images, PNG or SVG")->capture_default_str();
-        add_threads(app, o->threads);
-        return [o](Streams s) { return run_sample(*o, s); };
-      }};
+  return {"sample", "sample images or text from a model", [](CLI::App& app) {
+            const auto o = std::make_shared<SampleCommandOptions>();
+            app.add_option("model", o->model, "a run folder (its best checkpoint) or a checkpoint")
+                ->type_name("PATH")
+                ->required();
+            app.add_option("-n,--count", o->generate.count, "number of samples")
+                ->capture_default_str()
+                ->check(at_least(1));
+            app.add_option("--temperature", o->generate.temperature,
+                           "sampling temperature (below 1 sharpens, above 1 flattens)")
+                ->capture_default_str()
+                ->check(positive());
+            app.add_option("--top-k", o->generate.top_k,
+                           "sample from the k most probable bytes, colours or words; 0 = from all")
+                ->capture_default_str()
+                ->check(at_least(0));
+            app.add_option("--seed", o->generate.seed, "the same seed gives the same samples")
+                ->capture_default_str();
+            app.add_option("--complete", o->complete, "an image whose upper part is kept")
+                ->type_name("FILE");
+            app.add_option("--keep", o->generate.keep, "the fraction of its rows that is kept")
+                ->capture_default_str()
+                ->check(between(0, 1));
+            app.add_option("--text", o->generate.text, "prompt: how texts or sentences begin");
+            app.add_option("-o,--out", o->out, "the grid of images, PNG or SVG")
+                ->type_name("FILE")
+                ->capture_default_str();
+            add_threads(app, o->threads);
+            return [o](Streams s) { return run_sample(*o, s); };
+          }};
 }
 
 }  // namespace vitrine::cli

@@ -55,18 +55,23 @@ Command serve_command() {
         auto& c = o->config;
         app.add_option("models", o->models,
                        "run folders (their best checkpoint), checkpoints or published weights; "
-                       "NAME=PATH gives a name");
+                       "NAME=PATH gives a name")
+            ->type_name("PATH");
         app.add_option("--host", c.transport.host, "address to listen at; 0.0.0.0: every network")
             ->capture_default_str();
         app.add_option("--port", c.transport.port, "port; 0: any that is free")
             ->capture_default_str()
             ->check(between(0, 65535));
-        app.add_option("--runs", o->runs, "folder whose runs are shown")->capture_default_str();
+        app.add_option("--runs", o->runs, "folder whose runs are shown")
+            ->type_name("FOLDER")
+            ->capture_default_str();
         app.add_option("--sweeps", o->sweeps,
                        "folder whose sweeps are shown, beside those in the folder of runs")
+            ->type_name("FOLDER")
             ->capture_default_str();
         app.add_option("--page", o->page, "folder with the files of a page to serve at /")
-            ->check(CLI::ExistingDirectory);
+            ->type_name("FOLDER")
+            ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
         app.add_option("--token", c.token,
                        "bearer token that clients must send; default: VITRINE_TOKEN, else none");
         app.add_option("--cors", c.cors,

@@ -96,6 +96,7 @@ Command study_command() {
         const auto o = std::make_shared<StudyOptions>();
         const auto name = std::make_shared<std::string>();
         app.add_option("name", *name, each_study([](const Study& study) { return study.summary; }))
+            ->type_name(value_type(studies().names()))
             ->required();
         app.add_option("--parts", o->parts,
                        "which to run; default all. " + each_study([](const Study& study) {
@@ -103,20 +104,24 @@ Command study_command() {
                        }))
             ->delimiter(',');
         app.add_option(
-            "--sweeps", o->sweeps,
-            "the folder of the study's sweep files; default recipes/NAME here or as installed");
+               "--sweeps", o->sweeps,
+               "the folder of the study's sweep files; default recipes/NAME here or as installed")
+            ->type_name("FOLDER");
         app.add_option("--out", o->out,
-                       "output folder of runs, figures and reports; default studies/NAME");
+                       "output folder of runs, figures and reports; default studies/NAME")
+            ->type_name("FOLDER");
         app.add_option("--lang", o->languages,
-                       "languages of the report: en, ko; default all, each as a page of its own")
+                       "languages of the report; default all, each as a page of its own")
+            ->type_name("en|ko")
             ->delimiter(',');
         app.add_option("--workers", o->workers, "processes at once; 0 = as each sweep says")
             ->capture_default_str()
             ->check(at_least(0));
         app.add_option(
-            "--init", o->init,
-            "pre-trained weights: what finetune starts from; inductive-bias shows how far "
-            "their heads look");
+               "--init", o->init,
+               "pre-trained weights: what finetune starts from; inductive-bias shows how far "
+               "their heads look")
+            ->type_name("PATH");
         app.add_option("--hours", o->hours,
                        "finetune: the time for all runs, which decides their size")
             ->capture_default_str()

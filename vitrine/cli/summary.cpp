@@ -48,10 +48,12 @@ Command summary_command() {
             app.add_option("model", o->what,
                            "a model's name, a recipe, run folder, checkpoint or published "
                            "weights")
+                ->type_name("MODEL|PATH")
                 ->required();
             app.add_option("settings", o->settings,
-                           "key=value of the model (image=384), or of the recipe (model.image=384) "
-                           "where that is given");
+                           "settings of the model (image=384), or of the recipe (model.image=384) "
+                           "where that is given")
+                ->type_name("KEY=VALUE");
             app.add_flag("--json", o->json, "one JSON object");
             return [o](Streams s) { return run_summary(*o, s); };
           }};

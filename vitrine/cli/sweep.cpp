@@ -50,8 +50,10 @@ Command sweep_command() {
   return {
       "sweep", "train a recipe with many settings and tabulate the results", [](CLI::App& app) {
         const auto o = std::make_shared<SweepCommandOptions>();
-        app.add_option("file", o->file, "sweep file (YAML)")->required();
-        app.add_option("--out", o->out, "parent of the sweep folder")->capture_default_str();
+        app.add_option("file", o->file, "sweep file (YAML)")->type_name("FILE")->required();
+        app.add_option("--out", o->out, "parent of the sweep folder")
+            ->type_name("FOLDER")
+            ->capture_default_str();
         app.add_option("--workers", o->workers, "processes at once; 0 = as the sweep file says")
             ->capture_default_str()
             ->check(at_least(0));

@@ -93,21 +93,27 @@ int run_train(const TrainOptions& o, Streams s) {
 }  // namespace
 
 Command train_command() {
-  return {"train", "train a model from a recipe", [](CLI::App& app) {
-            auto o = std::make_shared<TrainOptions>();
-            app.add_option("recipe", o->recipe, "recipe file (YAML)");
-            app.add_option("overrides", o->overrides, "key.path=value, such as train.epochs=3");
-            app.add_option("--resume", o->resume, "resume the run in this folder");
-            app.add_option("--out", o->out, "parent of the run folders")->capture_default_str();
-            app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME");
-            app.add_option(
-                   "--cache", o->cache,
-                   "where feature maps (train.cache_backbone) and a teacher's logits are kept")
-                ->capture_default_str();
-            app.add_option("--device", o->device, "cpu or cuda")->capture_default_str();
-            add_threads(app, o->threads);
-            return [o](Streams s) { return run_train(*o, s); };
-          }};
+  return {
+      "train", "train a model from a recipe", [](CLI::App& app) {
+        auto o = std::make_shared<TrainOptions>();
+        app.add_option("recipe", o->recipe, "recipe file (YAML)")->type_name("FILE");
+        app.add_option("overrides", o->overrides,
+                       "settings in place of the recipe's, such as train.epochs=3")
+            ->type_name("KEY=VALUE");
+        app.add_option("--resume", o->resume, "resume the run in this folder")->type_name("FOLDER");
+        app.add_option("--out", o->out, "parent of the run folders")
+            ->type_name("FOLDER")
+            ->capture_default_str();
+        app.add_option("--run", o->run, "the run folder itself; by default OUT/NAME-DATE-TIME")
+            ->type_name("FOLDER");
+        app.add_option("--cache", o->cache,
+                       "where feature maps (train.cache_backbone) and a teacher's logits are kept")
+            ->type_name("FOLDER")
+            ->capture_default_str();
+        add_device(app, o->device);
+        add_threads(app, o->threads);
+        return [o](Streams s) { return run_train(*o, s); };
+      }};
 }
 
 }  // namespace vitrine::cli

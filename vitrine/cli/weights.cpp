@@ -88,31 +88,37 @@ int run_weights_fetch(const WeightsOptions& o, Streams streams) {
 }  // namespace
 
 Command weights_command() {
-  return {"weights", "list, describe and fetch published weights", [](CLI::App& app) {
-            const auto o = std::make_shared<WeightsOptions>();
-            Subcommands commands(app);
-            const auto add = [&](const char* name, const char* summary, auto run) {
-              auto* sub = commands.add(name, summary, o, run);
-              sub->add_flag("--json", o->json, "results as JSON");
-              return sub;
-            };
-            auto* list = add("list", "list the published weights that can be fetched by name",
-                             run_weights_list);
-            list->add_option("filter", o->filter, "only names that contain this");
-            auto* info =
-                add("info", "address, size, licence and accuracy of one", run_weights_info);
-            auto* fetch =
-                add("fetch", "download one and verify it; a download that was interrupted goes on",
-                    run_weights_fetch);
-            for (auto* sub : {info, fetch})
-              sub->add_option("name", o->name, "a name of `vitrine weights list`")->required();
-            fetch->add_option("--to", o->folder,
-                              "folder to store it in (default: $VITRINE_WEIGHTS, else weights)");
-            fetch->add_option("--from", o->from,
-                              "a mirror (https://...), or a file or folder instead of the network; "
-                              "proxies come from HTTPS_PROXY");
-            return commands.body();
-          }};
+  return {
+      "weights", "list, describe and fetch published weights", [](CLI::App& app) {
+        const auto o = std::make_shared<WeightsOptions>();
+        Subcommands commands(app);
+        const auto add = [&](const char* name, const char* summary, auto run) {
+          auto* sub = commands.add(name, summary, o, run);
+          sub->add_flag("--json", o->json, "results as JSON");
+          return sub;
+        };
+        auto* list =
+            add("list", "list the published weights that can be fetched by name", run_weights_list);
+        list->add_option("filter", o->filter, "only names that contain this")->type_name("WEIGHTS");
+        auto* info = add("info", "address, size, licence and accuracy of one", run_weights_info);
+        auto* fetch =
+            add("fetch", "download one and verify it; a download that was interrupted goes on",
+                run_weights_fetch);
+        for (auto* sub : {info, fetch})
+          sub->add_option("name", o->name, "a name of `vitrine weights list`")
+              ->type_name("WEIGHTS")
+              ->required();
+        fetch
+            ->add_option("--to", o->folder,
+                         "folder to store it in (default: $VITRINE_WEIGHTS, else weights)")
+            ->type_name("FOLDER");
+        fetch
+            ->add_option("--from", o->from,
+                         "a mirror (https://...), or a file or folder instead of the network; "
+                         "proxies come from HTTPS_PROXY")
+            ->type_name("PATH");
+        return commands.body();
+      }};
 }
 
 }  // namespace vitrine::cli

@@ -22,6 +22,16 @@ CpuVectors cpu_vectors() {
 #endif
 }
 
+std::string blas_version() {
+  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  const auto version_end = config.find(' ', config.find(' ') + 1);
+  const auto parallel = openblas_get_parallel();
+  const auto* threads = parallel == OPENBLAS_OPENMP   ? "OpenMP"
+                        : parallel == OPENBLAS_THREAD ? "pthreads"
+                                                      : "one thread";
+  return config.substr(0, version_end) + " (" + threads + ")";
+}
+
 std::string blas_core() { return openblas_get_corename(); }
 
 std::string better_blas_core(const std::string& core, const CpuVectors& cpu) {

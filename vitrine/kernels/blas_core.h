@@ -12,6 +12,9 @@ struct CpuVectors {
 
 CpuVectors cpu_vectors();
 
+/// Name, version and threads of the BLAS, such as "OpenBLAS 0.3.21 (OpenMP)".
+std::string blas_version();
+
 /// The processor for which OpenBLAS has chosen its kernels, such as "Haswell".
 std::string blas_core();
 

@@ -316,6 +316,8 @@ HWY_EXPORT(row_to_bf16);
 
 PackedLayout packed_layout() { return HWY_DYNAMIC_DISPATCH(layout)(); }
 
+bool has_int8_products() { return (hwy::SupportedTargets() & HWY_AVX3_DL) != 0; }
+
 bool has_bf16_products() {
 #ifdef __x86_64__
   static const bool has = __builtin_cpu_supports("avx512bf16");

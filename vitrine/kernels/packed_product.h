@@ -21,6 +21,9 @@ struct PackedLayout {
 
 PackedLayout packed_layout();
 
+/// Whether int8 products are done by instructions of their own (AVX512_VNNI).
+bool has_int8_products();
+
 /// Whether bf16 products are done by instructions of their own (AVX512_BF16).
 bool has_bf16_products();
 

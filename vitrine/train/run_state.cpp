@@ -8,6 +8,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/checkpoint.h"
+#include "vitrine/weights/format_version.h"
 
 namespace vitrine {
 namespace {
@@ -39,6 +40,7 @@ std::string to_text(const RunPosition& p) {
 }
 
 RunPosition position_of(const std::map<std::string, std::string>& metadata, const fs::path& path) {
+  check_format_version(metadata, path);
   const auto found = metadata.find(kResumePosition);
   check(found != metadata.end(), "resume: {} is not a resume state", path.string());
   try {
@@ -90,7 +92,7 @@ void save_run_state(const RunFolder& folder, const Model& model, const Model* av
   append(file, kModel, named_weights(model));
   if (average != nullptr) append(file, kAverage, named_weights(*average));
   append(file, kOptimizer, optimizer.state());
-  file.metadata = {{kResumePosition, to_text(position)}};
+  file.metadata = {{kResumePosition, to_text(position)}, format_version_entry()};
   keep_as_previous(folder);
   save_safetensors(folder.resume(), file);
 }
@@ -100,6 +102,8 @@ std::string recover_run_state(const RunFolder& folder) {
     check_exists(folder);
     check_whole(folder.resume());
     return "";
+  } catch (const NewerFormatError&) {
+    throw;  // whole, and further than the state before it
   } catch (const Error& damage) {
     if (!fs::exists(folder.previous_resume())) throw;
     check_whole(folder.previous_resume());

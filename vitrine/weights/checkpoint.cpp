@@ -9,6 +9,7 @@
 #include "vitrine/models/model.h"
 #include "vitrine/models/no_random_init.h"
 #include "vitrine/plot/text.h"
+#include "vitrine/weights/format_version.h"
 #include "vitrine/weights/importers.h"
 #include "vitrine/weights/weight_shapes.h"
 
@@ -19,6 +20,7 @@ constexpr const char *kFormat = "format", *kCheckpoint = "vitrine", *kPreprocess
 
 /// What the metadata of a checkpoint of ours says.
 CheckpointInfo info_from(const std::map<std::string, std::string>& metadata, const fs::path& path) {
+  check_format_version(metadata, path);
   const auto read = [&](const std::string& key, auto& config) {
     const auto& text = checkpoint_entry(metadata, key, path);
     try {
@@ -80,6 +82,7 @@ void save_checkpoint(const fs::path& path, const Model& model, const CheckpointI
   TensorFile file;
   file.tensors = named_weights(model);
   file.metadata = {{kFormat, kCheckpoint},
+                   format_version_entry(),
                    {"model", to_yaml(info.model)},
                    {"classes", nlohmann::json(info.classes).dump()},
                    {"recipe", info.recipe},
