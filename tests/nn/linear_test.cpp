@@ -29,8 +29,9 @@ TEST(Linear, ComputesInLowerPrecisionWithoutKeepingTheWeight) {
     EXPECT_EQ(layer->weight.storage().nbytes(), sizeof(float));
     EXPECT_TRUE(layer->weight.isnan().all().item<bool>());
     EXPECT_TRUE(layer->parameters()[0].is_same(layer->weight));
-    EXPECT_TRUE(test::contains(test::error_of([&] { layer->lower_precision(precision); }),
-                               "linear: the precision was lowered before"));
+    EXPECT_TRUE(
+        test::contains(test::error_of([&layer, p = precision] { layer->lower_precision(p); }),
+                       "linear: the precision was lowered before"));
   }
 }
 

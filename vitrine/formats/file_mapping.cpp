@@ -35,10 +35,10 @@ FileMapping::~FileMapping() {
 }
 
 void FileMapping::give_back(std::string_view part) const {
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<uintptr_t>(part.data());
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));  // a mapping begins with one
+  const auto first = static_cast<size_t>(part.data() - begin_);
   const auto begin = (first + page - 1) / page * page, end = (first + part.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  if (begin < end) ::madvise(begin_ + begin, end - begin, MADV_DONTNEED);
 }
 
 }  // namespace vitrine
