@@ -155,8 +155,8 @@ ReadSentence ServedGenerator::read(const std::string& text) const {
   constexpr int64_t kNext = 10;
   check_length(text);
   const torch::InferenceMode no_gradients;
-  const auto& [model, generator, holds_weights] = *loaded_;
-  auto ids = generator.tokens_of(text);
+  const auto& loaded = *loaded_;
+  auto ids = loaded.generator.tokens_of(text);
   ids.insert(ids.begin(), Vocabulary::kStart);
   const auto T = std::ssize(ids);
   check(T <= card_.context,
@@ -165,8 +165,8 @@ ReadSentence ServedGenerator::read(const std::string& text) const {
   ReadSentence answer;
   for (const auto id : ids) answer.tokens.push_back(card_.vocabulary[id]);
   torch::Tensor logits;
-  const auto forward = [&] { logits = model->forward(torch::tensor(ids).unsqueeze(0)); };
-  if (holds_weights)
+  const auto forward = [&] { logits = loaded.model->forward(torch::tensor(ids).unsqueeze(0)); };
+  if (loaded.holds_weights)
     answer.layers = captured_weights(forward);
   else
     forward();
