@@ -11,8 +11,6 @@
 
 #include "vitrine/core/error.h"
 
-extern char** environ;
-
 namespace vitrine {
 namespace {
 
@@ -28,7 +26,7 @@ std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& more) {
   std::vector<std::string> all;
   for (const auto& [name, value] : more) all.push_back(name + "=" + value);
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  for (char** entry = ::environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
   return all;
 }
 
