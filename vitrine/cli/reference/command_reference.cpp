@@ -18,12 +18,10 @@ void add_alternative(ValueReference& value, const std::string& alternative) {
   const bool placeholder =
       std::none_of(alternative.begin(), alternative.end(),
                    [](unsigned char c) { return std::islower(c) || std::isdigit(c); });
-  if (alternative == "FILE" || alternative == "PATH")
-    value.files = true;
+  if (alternative == "FILE" || alternative == "PATH" || alternative == "KEY=VALUE")
+    value.files = true;  // as some values of keys are
   else if (alternative == "FOLDER")
     value.folders = true;
-  else if (alternative == "KEY=VALUE")
-    value.files = true;  // some values are
   else if (alternative == "MODEL")
     add(models().names());
   else if (alternative == "DATASET")

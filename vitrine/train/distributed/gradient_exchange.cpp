@@ -126,7 +126,7 @@ struct GradientExchange::State {
   static void take_sums(const Bucket& bucket) {
     const torch::NoGradGuard no_grad;
     int64_t at = 0;
-    for (auto p : bucket.parameters) {
+    for (const auto& p : bucket.parameters) {
       const auto sum = bucket.flat.narrow(0, at, p.numel()).view(p.sizes());
       at += p.numel();
       if (p.grad().defined())

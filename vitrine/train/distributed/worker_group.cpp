@@ -115,7 +115,7 @@ struct WorkerGroup::Connection {
   ~Connection() {
     if (monitor->trouble().empty()) return;
     group.release();  // both would wait for answers that never come
-    monitor.release();
+    (void)monitor.release();
   }
 
   /// Waits for a call, as long as all ranks are alive.
@@ -225,7 +225,7 @@ std::string WorkerGroup::from_leader(const std::string& text) const {
 void WorkerGroup::take_from_leader(const std::vector<torch::Tensor>& tensors) const {
   if (!connection_) return;
   const torch::NoGradGuard no_grad;
-  for (auto tensor : tensors) tensor.copy_(connection_->broadcast(tensor.cpu().clone()));
+  for (const auto& tensor : tensors) tensor.copy_(connection_->broadcast(tensor.cpu().clone()));
 }
 
 void WorkerGroup::sum_in_order(torch::Tensor& values) const {
