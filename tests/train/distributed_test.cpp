@@ -141,7 +141,7 @@ TEST_F(Launch, RefusesWhatCannotBeShared) {
 }
 
 TEST(WorkerPlace, ComesFromTheVariablesOfLaunchers) {
-  const auto with = [](std::vector<std::pair<const char*, const char*>> variables) {
+  const auto with = [](const std::vector<std::pair<const char*, const char*>>& variables) {
     for (const auto& [name, value] : variables) ::setenv(name, value, /*overwrite=*/1);
     std::optional<WorkerPlace> place;
     std::string error;
