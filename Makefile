@@ -38,7 +38,7 @@ serve-demo: program
 	@tools/serve_demo.sh
 
 bench-peers: program
-	@bench/peers/compare.sh
+	@/usr/bin/python3 bench/peers/compare.py
 
 format:
 	@clang-format -i $$(git ls-files '*.h' '*.cpp')

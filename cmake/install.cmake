@@ -7,7 +7,9 @@ set(config_dir lib/cmake/vitrine)
 # In a folder of its own: the library has no stable ABI that other packages could rely on.
 set(library_dir lib/${CMAKE_LIBRARY_ARCHITECTURE}/vitrine)
 set_target_properties(vitrine_program PROPERTIES INSTALL_RPATH "$ORIGIN/../${library_dir}")
+set_target_properties(vitrine_commands_module PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS vitrine EXPORT vitrine_targets LIBRARY DESTINATION ${library_dir})
+install(TARGETS vitrine_commands_module LIBRARY DESTINATION ${library_dir})
 install(TARGETS vitrine_program RUNTIME DESTINATION bin)
 # The public headers are those that docs/library.md describes, a table row each.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/library.md)

@@ -62,7 +62,8 @@ function(vitrine_library)
             PkgConfig::ISAL protobuf::libprotobuf onnx)
 endfunction()
 
-# What the program has beyond the library, in one archive, so that tests can call it.
+# What the program has beyond the library, in one archive, so that tests can call it; and the program, which loads the same
+# from a shared library when it must.
 function(vitrine_program)
   get_property(objects GLOBAL PROPERTY VITRINE_OBJECTS)
   add_library(vitrine_commands STATIC ${objects})
@@ -72,8 +73,20 @@ function(vitrine_program)
   foreach(library ${TORCH_LIBRARIES})
     target_link_libraries(vitrine_commands PRIVATE $<LINK_ONLY:${library}>)
   endforeach()
-  add_executable(vitrine_program vitrine/main.cpp)
+  add_library(vitrine_commands_module SHARED vitrine/program/commands_main.cpp)
+  set_target_properties(vitrine_commands_module PROPERTIES OUTPUT_NAME vitrine_commands)
+  target_link_libraries(vitrine_commands_module PRIVATE vitrine_commands)
+
+  add_executable(vitrine_write_answers vitrine/program/write_answers.cpp)
+  target_link_libraries(vitrine_write_answers PRIVATE vitrine_commands)
+  set(answers ${PROJECT_BINARY_DIR}/instant_answers.cpp)
+  add_custom_command(OUTPUT ${answers} DEPENDS vitrine_write_answers VERBATIM
+                     COMMAND sh -c "\"$1\" > \"$2.new\" && mv \"$2.new\" \"$2\"" -
+                             $<TARGET_FILE:vitrine_write_answers> ${answers})
+  add_executable(vitrine_program vitrine/program/main.cpp ${answers})
   set_target_properties(vitrine_program PROPERTIES
-    OUTPUT_NAME vitrine RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-  target_link_libraries(vitrine_program PRIVATE vitrine_commands)
+    OUTPUT_NAME vitrine RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} BUILD_RPATH ${PROJECT_BINARY_DIR})
+  target_include_directories(vitrine_program PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(vitrine_program PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(vitrine_program vitrine_commands_module)
 endfunction()

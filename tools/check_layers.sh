@@ -2,7 +2,7 @@
 # Fails if a file includes a layer that lies below its own (docs/architecture.md), if a torch-free layer
 # includes torch, or if a public header (docs/library.md) includes one that is not public.
 cd "$(dirname "$0")/.." || exit 1
-layers="core plot report kernels ops nn models formats data weights infer inspect onnx train studies labs serve cli"
+layers="core plot report kernels ops nn models formats data weights infer inspect onnx train studies labs serve cli program"
 torch_free="core plot report kernels"
 bad=0
 allowed=""

@@ -1,13 +1,15 @@
 """The same training step or forward pass in Python's torch: the peer of `vitrine bench`.
 
-Run by bench/peers/compare.sh; prints one JSON object like `vitrine bench --json`.
+Run by bench/peers/compare.py; prints one JSON object like `vitrine bench --json`.
 """
 
 import argparse
 import json
+import resource
 import statistics
 import time
 
+import published
 import torch
 import torchvision
 from torchvision.models import swin_transformer
@@ -81,31 +83,44 @@ def build_for_images(name):
         return model, image, classes
     if name in OTHERS:
         return OTHERS[name](), 224, 1000
-    known = ", ".join([*VITS, *OTHERS, "addition_transformer"])
+    if name == "cct_2_3x2":
+        return published.build(name), 32, 10
+    if name in published.MODELS:
+        return published.build(name), 224, 1000
+    known = ", ".join([*VITS, *OTHERS, *published.MODELS, "addition_transformer"])
     raise SystemExit(f"no peer for {name}; known: {known}")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("kind", choices=["train", "infer"])
+    parser.add_argument("kind", choices=["train", "infer", "save"])
     parser.add_argument("--model", required=True)
-    parser.add_argument("--batch", type=int, required=True)
-    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--out", help="save: the file for the random weights")
     o = parser.parse_args()
     torch.set_num_threads(o.threads)
     torch.manual_seed(1)
     model, example_input, example_targets, loss = build(o.model)
+    if o.kind == "save":
+        torch.save(model.state_dict(), o.out)
+        return
     x, y = example_input(o.batch), example_targets(o.batch)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05)
 
+    autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=o.precision == "bf16")
+
     def train():
-        loss(model(x), y).backward()
+        with autocast():
+            value = loss(model(x), y)
+        value.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
     def infer():
-        with torch.inference_mode():
+        with torch.inference_mode(), autocast():
             model(x)
 
     model.train(o.kind == "train")
@@ -120,8 +135,9 @@ def main():
         times.append(1e3 * (time.perf_counter() - began))
     ms = statistics.median(times)
     print(json.dumps({"bench": o.kind, "model": o.model, "batch": o.batch, "threads": o.threads,
-                      "torch": torch.__version__, "ms_per_step": ms, "steps": len(times),
-                      "examples_per_second": 1e3 * o.batch / ms}))
+                      "precision": o.precision, "torch": torch.__version__, "ms_per_step": ms,
+                      "steps": len(times), "examples_per_second": 1e3 * o.batch / ms,
+                      "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 
 
 if __name__ == "__main__":

@@ -117,6 +117,22 @@ TEST(SetPrecision, LeavesFp32AsItIs) {
   EXPECT_TRUE(model->forward(x).equal(y));
 }
 
+TEST(PrepareForInference, ChangesFp32ByRoundingAlone) {
+  const torch::NoGradGuard no_grad;
+  for (const auto* name : {"vit_ti16", "swin_t", "pvt_tiny", "resnet18", "igpt_s"}) {
+    torch::manual_seed(1);
+    const auto model = test::small(name).build();
+    test::shake(*model, 0.1);
+    model->eval();
+    const auto x = model->example_input(2);
+    const auto y = model->forward(x);
+    prepare_for_inference(*model, Precision::Float32, name);
+    const bool packed = model->task() == Task::Classes && !model->blocks_in_order().empty();
+    EXPECT_EQ(lowered_layers(*model) > 0, packed) << name;
+    EXPECT_LT(((model->forward(x) - y).norm() / y.norm()).item<double>(), 1e-5) << name;
+  }
+}
+
 TEST(SetPrecision, RefusesNetworksThatDoNotClassifyImages) {
   for (const auto* name : {"igpt_s", "addition_transformer", "word_transformer"}) {
     const auto model = test::small(name).build();
@@ -202,7 +218,8 @@ TEST_F(PrecisionCommands, RefuseWhatCannotBe) {
           "int8: resnet18 has no transformer blocks");
   refusal({"bench", "infer", "--model", "addition_transformer", "--precision", "bf16"}, 1,
           "bf16: addition_transformer does not classify images");
-  refusal({"bench", "train", "--precision", "int8"}, 2, "--precision");
+  refusal({"bench", "train", "--precision", "int8"}, 2,
+          "'int8' is not known (known: fp32, bf16, auto)");
 }
 
 }  // namespace vitrine

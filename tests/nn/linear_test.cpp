@@ -21,7 +21,7 @@ TEST(Linear, ComputesInLowerPrecisionWithoutKeepingTheWeight) {
     Linear layer(48, 40);
     const auto x = torch::randn({3, 7, 48}), other = torch::randn({40});
     const auto y = layer(x), with_other = layer->product(x, other);
-    ASSERT_TRUE(layer->lower_precision(precision));
+    ASSERT_TRUE(layer->pack(precision));
     EXPECT_LT(relative_error(layer(x), y), error);
     EXPECT_GT(relative_error(layer(x), y), 0);
     EXPECT_LT(relative_error(layer->product(x, other), with_other), error);
@@ -30,8 +30,8 @@ TEST(Linear, ComputesInLowerPrecisionWithoutKeepingTheWeight) {
     EXPECT_TRUE(layer->weight.isnan().all().item<bool>());
     EXPECT_TRUE(layer->parameters()[0].is_same(layer->weight));
     EXPECT_TRUE(
-        test::contains(test::error_of([&layer, p = precision] { layer->lower_precision(p); }),
-                       "linear: the precision was lowered before"));
+        test::contains(test::error_of([&layer, p = precision] { layer->pack(p); }),
+                       "linear: the weight was packed before"));
   }
 }
 
@@ -40,7 +40,7 @@ TEST(Linear, StaysInFp32WhereItIsToldSo) {
   Linear layer(LinearConfig{.in = 48, .out = 40, .keep_fp32 = true});
   const auto x = torch::randn({7, 48});
   const auto y = layer(x);
-  EXPECT_FALSE(layer->lower_precision(Precision::Int8));
+  EXPECT_FALSE(layer->pack(Precision::Int8));
   EXPECT_TRUE(layer(x).equal(y));
 }
 

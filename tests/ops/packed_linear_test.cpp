@@ -2,31 +2,16 @@
 
 #include <torch/torch.h>
 
-#include <hwy/targets.h>
-
 #include "tests/support/errors.h"
+#include "tests/support/instruction_sets.h"
 #include "vitrine/kernels/packed_product.h"
 
 namespace vitrine {
 namespace {
 
-/// Leaves out the newer instruction sets while it lives.
-class WithoutTargets {
- public:
-  explicit WithoutTargets(int64_t targets) { hwy::DisableTargets(targets); }
-  WithoutTargets(const WithoutTargets&) = delete;
-  WithoutTargets& operator=(const WithoutTargets&) = delete;
-  ~WithoutTargets() { hwy::DisableTargets(0); }
-};
+constexpr auto kPrecisions = {Precision::Float32, Precision::BFloat16, Precision::Int8};
 
-/// Every way to multiply that this processor has: with VNNI, with AVX-512, with AVX2, without.
-class EveryInstructionSet : public testing::TestWithParam<int64_t> {
- protected:
-  EveryInstructionSet() : without_(GetParam()) { torch::manual_seed(1); }
-
- private:
-  const WithoutTargets without_;
-};
+class PackedProducts : public test::EveryInstructionSet {};
 
 struct Shape {
   int64_t M, N, K;
@@ -38,6 +23,7 @@ std::vector<Shape> shapes() {
     for (const int64_t N : {1, 3, 16, 17, 65, 130})
       for (const int64_t K : {1, 3, 4, 31, 64, 147}) all.push_back({M, N, K});
   all.push_back({197, 192, 384});
+  all.push_back({7, 70, 9001});  // longer than the kernels sum at a time
   return all;
 }
 
@@ -63,7 +49,7 @@ torch::Tensor exact(const torch::Tensor& x, const torch::Tensor& weight) {
 
 }  // namespace
 
-TEST_P(EveryInstructionSet, GivesInt8ProductsAsTheReferenceDefinesThem) {
+TEST_P(PackedProducts, GivesInt8ProductsAsTheReferenceDefinesThem) {
   const auto limit = kernels::packed_layout().int8_limit;
   for (const auto& shape : shapes()) {
     const Case c(shape);
@@ -76,7 +62,7 @@ TEST_P(EveryInstructionSet, GivesInt8ProductsAsTheReferenceDefinesThem) {
   }
 }
 
-TEST_P(EveryInstructionSet, RoundsInt8ProductsByHalfAStepOfEachFactor) {
+TEST_P(PackedProducts, RoundsInt8ProductsByHalfAStepOfEachFactor) {
   const auto limit = kernels::packed_layout().int8_limit;
   for (const auto& shape : shapes()) {
     const Case c(shape);
@@ -93,7 +79,7 @@ TEST_P(EveryInstructionSet, RoundsInt8ProductsByHalfAStepOfEachFactor) {
   }
 }
 
-TEST_P(EveryInstructionSet, GivesBf16ProductsAsTheReferenceDefinesThem) {
+TEST_P(PackedProducts, GivesBf16ProductsAsTheReferenceDefinesThem) {
   for (const auto& shape : shapes()) {
     const Case c(shape);
     const auto packed = pack_weight(c.weight, Precision::BFloat16);
@@ -109,8 +95,22 @@ TEST_P(EveryInstructionSet, GivesBf16ProductsAsTheReferenceDefinesThem) {
   }
 }
 
-TEST_P(EveryInstructionSet, AppliesTheGelu) {
-  for (const auto precision : {Precision::Int8, Precision::BFloat16}) {
+TEST_P(PackedProducts, GivesFp32ProductsButForTheOrderOfTheirSums) {
+  for (const auto& shape : shapes()) {
+    const Case c(shape);
+    const auto packed = pack_weight(c.weight, Precision::Float32);
+    EXPECT_TRUE(packed->values().equal(c.weight));
+    for (const auto& bias : {c.bias, torch::Tensor()}) {
+      const auto expected = exact(c.x, c.weight) + (bias.defined() ? bias : torch::zeros({1}));
+      const auto sizes = exact(c.x.abs(), c.weight.abs()) + c.bias.abs();
+      const auto bound = sizes * (static_cast<double>(shape.K + 2) / (1 << 24));
+      EXPECT_TRUE(close(packed->product(c.x, bias), expected, bound)) << text_of(shape);
+    }
+  }
+}
+
+TEST_P(PackedProducts, AppliesTheGelu) {
+  for (const auto precision : kPrecisions) {
     const auto packed = pack_weight(torch::eye(70), precision);
     const auto x = torch::linspace(-12, 12, 50 * 70).view({50, 70});
     const auto y = packed->product(x, {}), activated = packed->gelu_product(x, {});
@@ -118,7 +118,7 @@ TEST_P(EveryInstructionSet, AppliesTheGelu) {
   }
 }
 
-TEST_P(EveryInstructionSet, DoesNotSaturateWhereAllNumbersAreTheLargest) {
+TEST_P(PackedProducts, DoesNotSaturateWhereAllNumbersAreTheLargest) {
   constexpr int64_t K = 1000;
   for (const double sign : {1.0, -1.0}) {
     const auto packed = pack_weight(torch::full({17, K}, sign), Precision::Int8);
@@ -127,9 +127,9 @@ TEST_P(EveryInstructionSet, DoesNotSaturateWhereAllNumbersAreTheLargest) {
   }
 }
 
-TEST_P(EveryInstructionSet, GivesTheBiasAloneForZeros) {
+TEST_P(PackedProducts, GivesTheBiasAloneForZeros) {
   const Case c({5, 17, 9});
-  for (const auto precision : {Precision::Int8, Precision::BFloat16}) {
+  for (const auto precision : kPrecisions) {
     const auto expected = c.bias.expand({5, 17});
     EXPECT_TRUE(
         pack_weight(c.weight, precision)->product(torch::zeros({5, 9}), c.bias).equal(expected));
@@ -138,14 +138,14 @@ TEST_P(EveryInstructionSet, GivesTheBiasAloneForZeros) {
   }
 }
 
-TEST_P(EveryInstructionSet, KeepsWhatIsNotFiniteInItsRow) {
+TEST_P(PackedProducts, KeepsWhatIsNotFiniteInItsRow) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double broken : {std::nan(""), kInfinity, -kInfinity})
     for (const int64_t place : {0, 20, 36}) {
       const Case c({4, 18, 37});
       auto x = c.x.clone();
       x[2][place] = broken;
-      for (const auto precision : {Precision::Int8, Precision::BFloat16}) {
+      for (const auto precision : kPrecisions) {
         const auto packed = pack_weight(c.weight, precision);
         const auto y = packed->product(x, c.bias), whole = packed->product(c.x, c.bias);
         EXPECT_FALSE(y[2].isfinite().any().item<bool>());
@@ -154,16 +154,13 @@ TEST_P(EveryInstructionSet, KeepsWhatIsNotFiniteInItsRow) {
     }
 }
 
-// Targets have a bit each, the newest the lowest.
-INSTANTIATE_TEST_SUITE_P(Vectors, EveryInstructionSet,
-                         testing::Values(0, (HWY_AVX3_DL << 1) - 1, (HWY_AVX3 << 1) - 1,
-                                         (HWY_AVX2 << 1) - 1));
+INSTANTIATE_TEST_SUITE_P(Vectors, PackedProducts, test::instruction_sets());
 
 TEST(PackedLinear, GivesARowTheSameNumbersInAnyBatchOnAnyThreads) {
   torch::manual_seed(1);
   const Case c({301, 200, 128});
   const auto threads = at::get_num_threads();
-  for (const auto precision : {Precision::Int8, Precision::BFloat16}) {
+  for (const auto precision : kPrecisions) {
     const auto packed = pack_weight(c.weight, precision);
     at::set_num_threads(2);
     const auto y = packed->product(c.x.view({7, 43, 128}), c.bias).view({301, 200});
@@ -178,7 +175,7 @@ TEST(PackedLinear, GivesARowTheSameNumbersInAnyBatchOnAnyThreads) {
 TEST(PackedLinear, HasTheGradientOfTheWeightThatItMultipliesWith) {
   torch::manual_seed(1);
   const Case c({6, 20, 33});
-  for (const auto precision : {Precision::Int8, Precision::BFloat16})
+  for (const auto precision : kPrecisions)
     for (const auto& bias : {c.bias, torch::Tensor()}) {
       const auto packed = pack_weight(c.weight, precision);
       const auto x = c.x.clone().requires_grad_(true);
@@ -196,11 +193,12 @@ TEST(PackedLinear, HasTheGradientOfTheWeightThatItMultipliesWith) {
     }
 }
 
-TEST(PackedLinear, TakesAQuarterOrHalfOfTheMemory) {
+TEST(PackedLinear, TakesAQuarterHalfOrAllOfTheMemory) {
   const auto weight = torch::randn({256, 256});
   const auto bytes = static_cast<int64_t>(weight.nbytes());
   EXPECT_EQ(4 * pack_weight(weight, Precision::Int8)->bytes(), bytes);
   EXPECT_EQ(2 * pack_weight(weight, Precision::BFloat16)->bytes(), bytes);
+  EXPECT_EQ(pack_weight(weight, Precision::Float32)->bytes(), bytes);
 }
 
 TEST(PackedLinear, RefusesWhatItCannotMultiply) {
@@ -231,8 +229,6 @@ TEST(PackedLinear, RefusesWhatItCannotMultiply) {
         pack_weight(torch::zeros({1, 65537}), Precision::Int8);
       },
       "int8: rows of 65537 weights are too long; the longest are of 65536");
-  refusal([&] { pack_weight(weight, Precision::Float32); },
-          "linear: weights are not packed in fp32");
 }
 
 }  // namespace vitrine

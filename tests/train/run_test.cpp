@@ -16,6 +16,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/infer/device.h"
 #include "vitrine/train/evaluate.h"
 #include "vitrine/train/predictions.h"
 #include "vitrine/train/run_state.h"
@@ -83,6 +84,18 @@ class Interrupting : public BatchSource {
 };
 
 }  // namespace
+
+TEST_F(Running, AutoTakesThePrecisionThatTheDeviceIsFastIn) {
+  const auto taken = [&](const std::vector<std::string>& more) {
+    auto overrides = more;
+    overrides.insert(overrides.end(), {"train.epochs=1", "train.precision=auto"});
+    const auto name = std::to_string(more.size());
+    run(overrides, name);
+    return read_recipe((folder_ / name / "recipe.yaml").string(), {}).train.precision;
+  };
+  EXPECT_EQ(taken({}), has_fast_bfloat16("cpu") ? Precision::BFloat16 : Precision::Float32);
+  EXPECT_EQ(taken({"train.recompute=true"}), Precision::Float32);
+}
 
 TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {
   const auto outcome = run({"train.epochs=3"}, "run");

@@ -55,9 +55,12 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
         "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;
   model->to(device);
-  set_precision(*model, o.precision, o.model);
-  say_precision(o.precision, s.err);
-  const ThroughputOptions options{o.batch, o.seconds, o.device};
+  const auto precision = training_precision(o.precision, o.device);
+  check(!o.recompute || precision == Precision::Float32,
+        "bench: recompute and precision bf16 do not go together; choose one");
+  if (!training) prepare_for_inference(*model, precision, o.model);
+  say_precision(precision, s.err);
+  const ThroughputOptions options{o.batch, o.seconds, o.device, precision};
   const double peak = measure_sgemm_peak(o.device);
   const auto measured =
       training ? measure_training(*model, options) : measure_inference(*model, options);
@@ -73,7 +76,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
                                     {"image", shape ? shape->image : 0},
                                     {"threads", threads},
                                     {"device", o.device},
-                                    {"precision", precision_name(o.precision)},
+                                    {"precision", precision_name(precision)},
                                     {"ms_per_step", measured.milliseconds},
                                     {"steps", measured.steps},
                                     {"examples_per_second", examples},
@@ -94,7 +97,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
       "  {}\n",
       training ? "train" : "infer", o.model, o.batch,
       shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
-      precision_name(o.precision), step_time_text(measured.milliseconds), measured.steps,
+      precision_name(precision), step_time_text(measured.milliseconds), measured.steps,
       three_digits(examples), shape ? "images" : "examples", gflops, 100 * gflops / peak, peak,
       peak_bytes
           ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*peak_bytes))
@@ -133,9 +136,12 @@ Command bench_command() {
           [](CLI::App& app) {
             auto o = std::make_shared<BenchOptions>();
             app.require_subcommand(1);
-            add_kind(app, "train", "forward, backward and AdamW on random data", o)
-                .add_flag("--recompute", o->recompute,
-                          "gradient checkpointing: less memory, more time");
+            auto& train = add_kind(app, "train", "forward, backward and AdamW on random data", o);
+            train.add_flag("--recompute", o->recompute,
+                           "gradient checkpointing: less memory, more time");
+            take_one_of(train.add_option("--precision", o->precision,
+                                         "how products with weights are computed; default: fp32"),
+                        training_precision_names());
             add_precision(add_kind(app, "infer", "forward on random data", o), o->precision);
             return [o, &app](Streams s) { return run_bench(*o, app.got_subcommand("train"), s); };
           }};

@@ -102,7 +102,7 @@ Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string
         model->task() == Task::DigitSum ? "give it sums such as 57+68"
                                         : "choose an image classifier or an addition model");
   loaded->checkpoint.model->to(loaded->device);
-  set_precision(*model, precision, info.model.name());
+  prepare_for_inference(*model, precision, info.model.name());
   return Classifier(std::move(loaded));
 }
 

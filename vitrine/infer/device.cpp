@@ -28,4 +28,9 @@ bool has_fast_bfloat16(const std::string& device) {
 #endif
 }
 
+Precision training_precision(Precision precision, const std::string& device) {
+  if (precision != Precision::Auto) return precision;
+  return has_fast_bfloat16(device) ? Precision::BFloat16 : Precision::Float32;
+}
+
 }  // namespace vitrine

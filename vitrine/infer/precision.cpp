@@ -2,31 +2,54 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/packed_product.h"
 #include "vitrine/models/model.h"
 
 namespace vitrine {
+namespace {
+
+bool classifies_images(const Model& model) {
+  return model.task() == Task::Classes && model.image_shape().has_value();
+}
+
+/// Packs the weights of all blocks; gives back how many layers have.
+int64_t pack_blocks(const Model& model, Precision precision) {
+  int64_t packed = 0;
+  for (const auto& block : model.blocks_in_order())
+    for (const auto& layer : block->modules())
+      if (auto* linear = layer->as<Linear>()) packed += linear->pack(precision);
+  malloc_trim(0);  // the weights as they were are gone: give their memory back
+  return packed;
+}
+
+}  // namespace
 
 void set_precision(Model& model, Precision precision, const std::string& name) {
   if (precision == Precision::Float32) return;
   const auto& wanted = precision_name(precision);
-  check(model.task() == Task::Classes && model.image_shape().has_value(),
+  check(classifies_images(model),
         "{}: {} does not classify images, and only image classifiers compute in bf16 or int8; use "
         "precision fp32",
         wanted, name);
   for (const auto& parameter : model.parameters())
     check(parameter.device().is_cpu(), "{}: {} is on {}, and only CPUs compute so; use device cpu",
           wanted, name, parameter.device().str());
-  int64_t changed = 0;
-  for (const auto& block : model.blocks_in_order())
-    for (const auto& layer : block->modules())
-      if (auto* linear = layer->as<Linear>()) changed += linear->lower_precision(precision);
-  check(changed > 0,
+  check(pack_blocks(model, precision) > 0,
         "{}: {} has no transformer blocks, and convolutions compute in fp32 alone; use precision "
         "fp32",
         wanted, name);
-  malloc_trim(0);  // the weights in fp32 are gone: give their memory back
+}
+
+void prepare_for_inference(Model& model, Precision precision, const std::string& name) {
+  set_precision(model, precision, name);
+  const auto parameters = model.parameters();
+  const bool on_cpu = std::all_of(parameters.begin(), parameters.end(),
+                                  [](const auto& p) { return p.device().is_cpu(); });
+  if (precision == Precision::Float32 && on_cpu && classifies_images(model))
+    pack_blocks(model, precision);
 }
 
 std::string precision_note(Precision precision) {

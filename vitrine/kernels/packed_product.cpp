@@ -1,7 +1,6 @@
 #include "vitrine/kernels/packed_product.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -33,9 +32,9 @@ using Words = hn::Vec<WordTag>;
 using Floats = hn::Vec<FloatTag>;
 
 constexpr int64_t kLanes = hn::MaxLanes(WordTag());
-// Sums of a tile stay in registers: 24 of AVX-512's 32, 8 of the 16 elsewhere.
+// Sums of a tile stay in registers: 24 of AVX-512's 32, 12 or 8 of the 16 elsewhere.
 constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL;
-constexpr int kVectors = kManyRegisters ? 4 : 2, kTileRows = kManyRegisters ? 6 : 4;
+constexpr int kVectors = kManyRegisters ? 4 : 2;
 constexpr int64_t kColumns = kVectors * kLanes;
 
 // Where two products of a byte and a weight are added in 16 bits, the weights must not exceed 64:
@@ -49,6 +48,7 @@ PackedLayout layout() {
 
 /// The products of the four unsigned bytes of each lane of `x` with the four signed ones of `w`.
 struct Int8Dot {
+  static constexpr int kTileRows = kManyRegisters ? 6 : 4;
   using Tag = WordTag;
   using Lane = int32_t;
   using Sum = Words;
@@ -72,6 +72,10 @@ struct Int8Dot {
     return hn::Add(sum, hn::Mul(hn::And(hn::ShiftRight<24>(x), byte), hn::ShiftRight<24>(w)));
 #endif
   }
+  /// Another sum, which lies in memory as if it were floats.
+  static HWY_INLINE Words plus(Words sum, Floats other) {
+    return hn::Add(sum, hn::BitCast(WordTag(), other));
+  }
   /// (sum - zero of the row * sum of the weights) * both scales + bias.
   static HWY_INLINE Floats result(Words sum, const PackedProduct& p, int64_t row, int64_t column) {
     const WordTag d;
@@ -83,20 +87,31 @@ struct Int8Dot {
   }
 };
 
-/// The products of the two bf16 numbers of each lane, which are the upper halves of floats.
-struct PlainBf16Dot {
+/// The products of the lanes as floats.
+struct Fp32Dot {
+  static constexpr int kTileRows = 6;
   using Tag = FloatTag;
   using Lane = float;
   using Sum = Floats;
+  static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
+    const FloatTag f;
+    return hn::MulAdd(hn::BitCast(f, x), hn::BitCast(f, w), sum);
+  }
+  static HWY_INLINE Floats plus(Floats sum, Floats other) { return hn::Add(sum, other); }
+  static HWY_INLINE Floats result(Floats sum, const PackedProduct& p, int64_t, int64_t column) {
+    return hn::Add(sum, hn::LoadU(FloatTag(), p.bias + column));
+  }
+};
+
+/// The products of the two bf16 numbers of each lane, which are the upper halves of floats.
+struct PlainBf16Dot : Fp32Dot {
+  static constexpr int kTileRows = kManyRegisters ? 6 : 4;
   static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
     const FloatTag f;
     const auto upper = hn::Set(WordTag(), static_cast<int32_t>(0xffff0000));
     sum =
         hn::MulAdd(hn::BitCast(f, hn::ShiftLeft<16>(x)), hn::BitCast(f, hn::ShiftLeft<16>(w)), sum);
     return hn::MulAdd(hn::BitCast(f, hn::And(x, upper)), hn::BitCast(f, hn::And(w, upper)), sum);
-  }
-  static HWY_INLINE Floats result(Floats sum, const PackedProduct& p, int64_t, int64_t column) {
-    return hn::Add(sum, hn::LoadU(FloatTag(), p.bias + column));
   }
 };
 
@@ -125,9 +140,15 @@ HWY_INLINE Floats gelu(Floats x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), tail, hn::Sub(x, tail));
 }
 
+/// The words [begin, end) of all rows: so many that a panel's stay in a cache.
+struct Chunk {
+  int64_t begin, end;
+};
+constexpr int64_t kChunkWords = 1024;
+
 /// The sums of kRows rows from `row` on with one panel, row by row.
 template <typename Dot, int kRows>
-HWY_NOINLINE void tile_sums(const PackedProduct& p, int64_t panel, int64_t row,
+HWY_NOINLINE void tile_sums(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row,
                             typename Dot::Lane* HWY_RESTRICT out) {
   const WordTag d;
   typename Dot::Sum sum[kRows][kVectors];
@@ -136,8 +157,8 @@ HWY_NOINLINE void tile_sums(const PackedProduct& p, int64_t panel, int64_t row,
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(typename Dot::Tag());
   const int32_t* HWY_RESTRICT x = p.rows + row * p.words;
-  const int32_t* HWY_RESTRICT w = p.panels + panel * p.words * kColumns;
-  for (int64_t l = 0; l < p.words; ++l, w += kColumns) {
+  const int32_t* HWY_RESTRICT w = p.panels + (panel * p.words + chunk.begin) * kColumns;
+  for (int64_t l = chunk.begin; l < chunk.end; ++l, w += kColumns) {
     Words factor[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(d, w + v * kLanes);
@@ -155,57 +176,75 @@ HWY_NOINLINE void tile_sums(const PackedProduct& p, int64_t panel, int64_t row,
       hn::StoreU(sum[r][v], typename Dot::Tag(), out + r * kColumns + v * kLanes);
 }
 
-/// From sums to results. Apart from the above, which needs all registers.
+/// From sums to results, or to the sums so far. Apart from the above, which needs all registers.
 template <typename Dot>
-HWY_NOINLINE void tile_results(const PackedProduct& p, int64_t panel, int64_t row, int64_t rows,
-                               const typename Dot::Lane* HWY_RESTRICT sums) {
+HWY_NOINLINE void tile_results(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row,
+                               int64_t rows, const typename Dot::Lane* HWY_RESTRICT sums) {
   const FloatTag f;
   const int64_t column = panel * kColumns, inside = std::min(p.n - column, kColumns);
   for (int64_t r = row; r < row + rows; ++r, sums += kColumns) {
     float* y = p.y + r * p.n + column;
     float edge[kColumns];
     float* out = inside == kColumns ? y : edge;
+    const bool first = chunk.begin == 0, last = chunk.end == p.words;
+    if (!first && out == edge) std::copy_n(y, inside, edge);
     for (int64_t i = 0; i < kColumns; i += kLanes) {
-      const auto sum = hn::LoadU(typename Dot::Tag(), sums + i);
-      const auto result = Dot::result(sum, p, r, column + i);
-      hn::StoreU(p.gelu ? gelu(result) : result, f, out + i);
+      auto sum = hn::LoadU(typename Dot::Tag(), sums + i);
+      if (!first) sum = Dot::plus(sum, hn::LoadU(f, out + i));
+      if (last) {
+        const auto result = Dot::result(sum, p, r, column + i);
+        hn::StoreU(p.gelu ? gelu(result) : result, f, out + i);
+      } else {
+        hn::StoreU(hn::BitCast(f, sum), f, out + i);
+      }
     }
     if (out == edge) std::copy_n(edge, inside, y);
   }
 }
 
 template <typename Dot, int kRows>
-void tile(const PackedProduct& p, int64_t panel, int64_t row) {
+void tile(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row) {
   typename Dot::Lane sums[kRows * kColumns];  // in the cache
-  tile_sums<Dot, kRows>(p, panel, row, sums);
-  tile_results<Dot>(p, panel, row, kRows, sums);
+  tile_sums<Dot, kRows>(p, chunk, panel, row, sums);
+  tile_results<Dot>(p, chunk, panel, row, kRows, sums);
 }
 
 template <typename Dot>
-void tiles(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+void tiles(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t first, int64_t count) {
+  constexpr int kTileRows = Dot::kTileRows;
   int64_t row = first;
   const int64_t end = first + count;
-  for (; row + kTileRows <= end; row += kTileRows) tile<Dot, kTileRows>(p, panel, row);
+  for (; row + kTileRows <= end; row += kTileRows) tile<Dot, kTileRows>(p, chunk, panel, row);
   if (kTileRows > 4 && row + 4 <= end) {
-    tile<Dot, 4>(p, panel, row);
+    tile<Dot, 4>(p, chunk, panel, row);
     row += 4;
   }
   if (row + 2 <= end) {
-    tile<Dot, 2>(p, panel, row);
+    tile<Dot, 2>(p, chunk, panel, row);
     row += 2;
   }
-  if (row < end) tile<Dot, 1>(p, panel, row);
+  if (row < end) tile<Dot, 1>(p, chunk, panel, row);
+}
+
+template <typename Dot>
+void chunks(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  for (int64_t begin = 0; begin < p.words; begin += kChunkWords)
+    tiles<Dot>(p, {begin, std::min(begin + kChunkWords, p.words)}, panel, first, count);
+}
+
+void product_fp32(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  chunks<Fp32Dot>(p, panel, first, count);
 }
 
 void product_int8(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
-  tiles<Int8Dot>(p, panel, first, count);
+  chunks<Int8Dot>(p, panel, first, count);
 }
 
 void product_bf16(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
 #if HWY_TARGET == HWY_AVX3_DL
-  if (has_bf16_products()) return tiles<NativeBf16Dot>(p, panel, first, count);
+  if (has_bf16_products()) return chunks<NativeBf16Dot>(p, panel, first, count);
 #endif
-  tiles<PlainBf16Dot>(p, panel, first, count);
+  chunks<PlainBf16Dot>(p, panel, first, count);
 }
 
 RowScale row_to_bytes(const float* HWY_RESTRICT x, int64_t k, int32_t* HWY_RESTRICT words) {
@@ -284,31 +323,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace vitrine::kernels {
-namespace {
-
-/// The upper half of the nearest float that has no lower half, ties to even.
-uint16_t bf16_of(float x) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/// The words of output `row`, one for every `columns` of them.
-template <typename Word>
-Word* column_of(Word* panels, int64_t row, int64_t words, int64_t columns) {
-  return panels + row / columns * words * columns + row % columns;
-}
-
-/// The rows of W that a panel holds.
-struct PanelRows {
-  int64_t first, end;
-};
-PanelRows rows_of(int64_t panel, int64_t n, const PackedLayout& layout) {
-  return {panel * layout.columns, std::min(n, (panel + 1) * layout.columns)};
-}
-
-}  // namespace
 
 HWY_EXPORT(layout);
+HWY_EXPORT(product_fp32);
 HWY_EXPORT(product_int8);
 HWY_EXPORT(product_bf16);
 HWY_EXPORT(row_to_bytes);
@@ -327,71 +344,16 @@ bool has_bf16_products() {
 #endif
 }
 
-void pack_int8(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
-               int32_t* panels, float* scale, int32_t* sum) {
-  const auto words = words_of(k, kInt8PerWord), columns = layout.columns;
-  const auto [first, end] = rows_of(panel, n, layout);
-  std::fill_n(panels + first * words, columns * words, 0);
-  std::fill_n(scale + first, columns, 0.0f);
-  std::fill_n(sum + first, columns, 0);
-  for (int64_t row = first; row < end; ++row) {
-    const float* in = w + row * k;
-    float most = 0;
-    for (int64_t i = 0; i < k; ++i) most = std::max(most, std::abs(in[i]));
-    scale[row] = most / static_cast<float>(layout.int8_limit);
-    if (scale[row] == 0) continue;
-    auto* column = column_of(panels, row, words, columns);
-    for (int64_t i = 0; i < k; ++i) {
-      const auto q = std::clamp(static_cast<int32_t>(std::nearbyint(in[i] / scale[row])),
-                                -layout.int8_limit, layout.int8_limit);
-      sum[row] += q;
-      column[i / kInt8PerWord * columns] |= static_cast<int32_t>(
-          static_cast<uint32_t>(static_cast<uint8_t>(q)) << 8 * (i % kInt8PerWord));
-    }
-  }
-}
-
-void unpack_int8(const int32_t* panels, const float* scale, int64_t n, int64_t k,
-                 const PackedLayout& layout, float* w) {
-  for (int64_t row = 0; row < n; ++row) {
-    const auto* column = column_of(panels, row, words_of(k, kInt8PerWord), layout.columns);
-    for (int64_t i = 0; i < k; ++i) {
-      const auto word = column[i / kInt8PerWord * layout.columns];
-      w[row * k + i] = scale[row] * static_cast<int8_t>(word >> 8 * (i % kInt8PerWord));
-    }
-  }
-}
-
-void pack_bf16(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
-               int32_t* panels) {
-  const auto words = words_of(k, kBf16PerWord), columns = layout.columns;
-  const auto [first, end] = rows_of(panel, n, layout);
-  std::fill_n(panels + first * words, columns * words, 0);
-  for (int64_t row = first; row < end; ++row) {
-    auto* column = column_of(panels, row, words, columns);
-    for (int64_t i = 0; i < k; ++i)
-      column[i / kBf16PerWord * columns] |= static_cast<int32_t>(
-          static_cast<uint32_t>(bf16_of(w[row * k + i])) << 16 * (i % kBf16PerWord));
-  }
-}
-
-void unpack_bf16(const int32_t* panels, int64_t n, int64_t k, const PackedLayout& layout,
-                 float* w) {
-  for (int64_t row = 0; row < n; ++row) {
-    const auto* column = column_of(panels, row, words_of(k, kBf16PerWord), layout.columns);
-    for (int64_t i = 0; i < k; ++i) {
-      const auto word = static_cast<uint32_t>(column[i / kBf16PerWord * layout.columns]);
-      w[row * k + i] = std::bit_cast<float>(word >> 16 * (i % kBf16PerWord) << 16);
-    }
-  }
-}
-
 RowScale quantize_row(const float* x, int64_t k, int32_t* words) {
   return HWY_DYNAMIC_DISPATCH(row_to_bytes)(x, k, words);
 }
 
 void round_row(const float* x, int64_t k, int32_t* words) {
   HWY_DYNAMIC_DISPATCH(row_to_bf16)(x, k, words);
+}
+
+void fp32_product(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(product_fp32)(p, panel, first, count);
 }
 
 void int8_product(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {

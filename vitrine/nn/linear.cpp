@@ -1,17 +1,23 @@
 #include "vitrine/nn/linear.h"
 
+#include <ATen/autocast_mode.h>
+
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/bf16_linear.h"
+#include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/packed_linear.h"
 
 namespace vitrine {
 
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
-  return torch::linear(x, weight, bias);
+  if (!at::autocast::is_cpu_enabled() || !has_cpu_kernel(weight))
+    return torch::linear(x, weight, bias);
+  return bf16_linear(x.to(torch::kFloat), weight, bias);
 }
 
 void LinearConfig::validate() const {
@@ -39,8 +45,8 @@ torch::Tensor LinearImpl::gelu(const torch::Tensor& x) const {
   return packed_ ? packed_linear_gelu(x, *packed_, bias) : torch::gelu(product(x, bias));
 }
 
-bool LinearImpl::lower_precision(Precision precision) {
-  check(!packed_, "linear: the precision was lowered before; load the network again");
+bool LinearImpl::pack(Precision precision) {
+  check(!packed_, "linear: the weight was packed before; load the network again");
   if (config.keep_fp32) return false;
   packed_ = pack_weight(weight, precision);
   // One number that stands for all: whoever reads it in spite of the above gets NaN.

@@ -17,8 +17,9 @@ struct LinearConfig {
   /// The rows of each matrix that the weight stacks, such as {C, C, C} for queries, keys and
   /// values; empty = one matrix of `out` rows. What treats matrices as wholes (Muon) must know.
   std::vector<int64_t> stacked{};
-  /// Whether its products stay in fp32 whatever the precision of the network: for what is small and
-  /// sensitive, and for weights that are read otherwise than by `forward`.
+  /// Whether its products stay in fp32 whatever the precision of the network, and its weight is
+  /// never packed: for what is small and sensitive, and for weights that are read otherwise than by
+  /// `forward`.
   bool keep_fp32 = false;
 
   void validate() const;
@@ -42,17 +43,17 @@ class LinearImpl : public torch::nn::Module {
   /// The GELU of `forward`.
   torch::Tensor gelu(const torch::Tensor& x) const;
 
-  /// Of a trained network on the CPU: computes in bf16 or int8 from now on, unless `keep_fp32`
-  /// forbids it; gives back whether it does. The weight is converted once, and `weight` holds
-  /// nothing any more: it keeps its shape, but all its numbers are NaN.
-  bool lower_precision(Precision precision);
+  /// Of a trained network on the CPU: computes in `precision` from now on, with a weight that is
+  /// packed once, unless `keep_fp32` forbids it; gives back whether it does. `weight` holds nothing
+  /// any more: it keeps its shape, but all its numbers are NaN.
+  bool pack(Precision precision);
 
   const LinearConfig config;
   torch::Tensor weight;  // (out, in)
   torch::Tensor bias;    // (out); undefined without bias
 
  private:
-  std::shared_ptr<const PackedWeight> packed_;  // null in fp32
+  std::shared_ptr<const PackedWeight> packed_;  // null unless packed
 };
 TORCH_MODULE(Linear);
 

@@ -1,10 +1,10 @@
 #include "vitrine/ops/packed_linear.h"
 
-#include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/packed_product.h"
+#include "vitrine/ops/panel_loop.h"
 
 namespace vitrine {
 namespace {
@@ -12,18 +12,10 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-constexpr int64_t kRowsPerTask = 48;               // a multiple of every kernel's tile
-constexpr int64_t kMultiplyAddsPerTask = 1 << 18;  // less is not worth a thread
-constexpr int64_t kConversionsPerTask = 1 << 15;
 // The sum of so many products of a byte and an int8 weight fits in 32 bits.
 constexpr int64_t kLongestRow = 65536;
 
-/// How many items, of which each is so much work, a thread takes at least.
-int64_t items_per_task(int64_t work, int64_t work_of_one) {
-  return std::max<int64_t>(1, work / std::max<int64_t>(1, work_of_one));
-}
-
-/// What both precisions have in common: panels of words, and the loops over rows and panels.
+/// What all precisions have in common: panels of words, and the loops over rows and panels.
 class PanelWeight : public PackedWeight {
  public:
   PanelWeight(const torch::Tensor& weight, int64_t per_word)
@@ -37,27 +29,22 @@ class PanelWeight : public PackedWeight {
 
  protected:
   /// Converts the rows of inputs, then multiplies.
-  virtual void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const = 0;
+  virtual void run(const float* x, int64_t M, kernels::PackedProduct& p) const = 0;
 
+  /// Rows of words, (M, words), which `convert` writes: it is given a row's number and its words.
   template <typename Convert>
-  void convert_rows(int64_t M, Convert convert) const {
+  torch::Tensor convert_rows(int64_t M, Convert convert) const {
+    auto rows = torch::empty({M, words}, torch::kInt);
+    auto* out = rows.template data_ptr<int32_t>();
     at::parallel_for(0, M, items_per_task(kConversionsPerTask, K), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) convert(row);
+      for (int64_t row = begin; row < end; ++row) convert(row, out + row * words);
     });
+    return rows;
   }
 
-  /// Panel by panel, so that a thread's weights stay in its cache while the rows pass.
   template <typename Product>
-  void multiply(int64_t M, Product product) const {
-    const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
-    const auto work = std::min(M, kRowsPerTask) * layout.columns * K;
-    at::parallel_for(0, layout.panels(N) * blocks, items_per_task(kMultiplyAddsPerTask, work),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t task = begin; task < end; ++task) {
-                         const auto first = task % blocks * kRowsPerTask;
-                         product(task / blocks, first, std::min(kRowsPerTask, M - first));
-                       }
-                     });
+  void multiply(int64_t M, const Product& product) const {
+    for_all_panels(M, N, K, layout, product);
   }
 
   template <typename Pack>
@@ -85,18 +72,39 @@ class PanelWeight : public PackedWeight {
     auto padded = torch::zeros({outputs}, x.options());
     if (bias.defined()) padded.narrow(0, 0, N).copy_(bias);
     auto y = torch::empty({M, N}, x.options());
-    const auto rows = torch::empty({M, words}, torch::kInt);
     kernels::PackedProduct p{.n = N,
                              .words = words,
-                             .rows = rows.data_ptr<int32_t>(),
                              .panels = panels.data_ptr<int32_t>(),
                              .bias = padded.data_ptr<float>(),
                              .y = y.data_ptr<float>(),
                              .gelu = gelu};
-    run(in.data_ptr<float>(), rows.data_ptr<int32_t>(), M, p);
+    run(in.data_ptr<float>(), M, p);
     auto shape = x.sizes().vec();
     shape.back() = N;
     return y.view(shape);
+  }
+};
+
+class Fp32Weight : public PanelWeight {
+ public:
+  explicit Fp32Weight(const torch::Tensor& weight) : PanelWeight(weight, kernels::kFp32PerWord) {
+    pack_panels([&](int64_t panel) {
+      kernels::pack_fp32(weight.data_ptr<float>(), N, K, layout, panel, panels.data_ptr<int32_t>());
+    });
+  }
+
+  torch::Tensor values() const override {
+    auto w = torch::empty({N, K});
+    kernels::unpack_fp32(panels.data_ptr<int32_t>(), N, K, layout, w.data_ptr<float>());
+    return w;
+  }
+
+ private:
+  void run(const float* x, int64_t M, kernels::PackedProduct& p) const override {
+    p.rows = reinterpret_cast<const int32_t*>(x);
+    multiply(M, [&](int64_t panel, int64_t first, int64_t count) {
+      kernels::fp32_product(p, panel, first, count);
+    });
   }
 };
 
@@ -122,11 +130,12 @@ class Int8Weight : public PanelWeight {
   }
 
  private:
-  void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const override {
+  void run(const float* x, int64_t M, kernels::PackedProduct& p) const override {
     std::vector<kernels::RowScale> row_scale(M);
-    convert_rows(M, [&](int64_t row) {
-      row_scale[row] = kernels::quantize_row(x + row * K, K, rows + row * words);
+    const auto rows = convert_rows(M, [&](int64_t row, int32_t* out) {
+      row_scale[row] = kernels::quantize_row(x + row * K, K, out);
     });
+    p.rows = rows.data_ptr<int32_t>();
     p.row_scale = row_scale.data();
     p.scale = scale.data_ptr<float>();
     p.sum = sum.data_ptr<int32_t>();
@@ -153,8 +162,10 @@ class Bf16Weight : public PanelWeight {
   }
 
  private:
-  void run(const float* x, int32_t* rows, int64_t M, kernels::PackedProduct& p) const override {
-    convert_rows(M, [&](int64_t row) { kernels::round_row(x + row * K, K, rows + row * words); });
+  void run(const float* x, int64_t M, kernels::PackedProduct& p) const override {
+    const auto rows = convert_rows(
+        M, [&](int64_t row, int32_t* out) { kernels::round_row(x + row * K, K, out); });
+    p.rows = rows.data_ptr<int32_t>();
     multiply(M, [&](int64_t panel, int64_t first, int64_t count) {
       kernels::bf16_product(p, panel, first, count);
     });
@@ -189,14 +200,13 @@ std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Pre
         "linear: a weight of {} ({}) on {} cannot be packed; pack matrices in fp32 on the CPU",
         fmt::join(weight.sizes(), "x"), torch::toString(weight.scalar_type()),
         weight.device().str());
-  check(weight.isfinite().all().item<bool>(),
+  const auto matrix = weight.detach().contiguous();
+  if (precision == Precision::Float32) return std::make_shared<Fp32Weight>(matrix);
+  check(matrix.isfinite().all().item<bool>(),
         "linear: a weight of {} has numbers that are not finite, which {} cannot hold; train again "
         "from a checkpoint before it diverged",
         fmt::join(weight.sizes(), "x"), precision_name(precision));
-  const auto matrix = weight.detach().contiguous();
   if (precision == Precision::Int8) return std::make_shared<Int8Weight>(matrix);
-  check(precision == Precision::BFloat16, "linear: weights are not packed in {}",
-        precision_name(precision));
   return std::make_shared<Bf16Weight>(matrix);
 }
 

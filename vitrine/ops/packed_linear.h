@@ -8,7 +8,7 @@
 
 namespace vitrine {
 
-/// The weight (N, K) of a linear layer in lower precision, packed once for products on the CPU.
+/// The weight (N, K) of a linear layer, packed once for products on the CPU.
 class PackedWeight {
  public:
   virtual ~PackedWeight() = default;
@@ -29,7 +29,7 @@ class PackedWeight {
                                 bool gelu) const = 0;
 };
 
-/// Packs a weight (N, K) of finite numbers in bf16 or int8; throws for another precision.
+/// Packs a weight (N, K), whose numbers must be finite for bf16 and int8.
 std::shared_ptr<const PackedWeight> pack_weight(const torch::Tensor& weight, Precision precision);
 
 /// `weight.product(x, bias)`. Its gradient for x is that of a layer with `weight.values()`, as if

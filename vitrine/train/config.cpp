@@ -109,8 +109,9 @@ void TrainConfig::visit(Fields& f) {
     "decay of an exponential moving average of the weights, used for evaluation; 0 = none");
   f("recompute", recompute, "gradient checkpointing: less memory, about a third more time");
   f("precision", precision,
-    Choices<Precision>{{"fp32", Precision::Float32}, {"bf16", Precision::BFloat16}},
-    "bf16 = autocast, for devices that have it");
+    training_precision_names(),
+    "how products with weights are computed: bf16 rounds their factors, sums are in fp32; auto = "
+    "bf16 where the device has instructions for it, else fp32");
   f("patience", patience, "stop after this many evaluations without a better one; 0 = never");
   f("evaluate_every", evaluate_every, "epochs between two evaluations");
   f("evaluate_steps", evaluate_steps,
@@ -145,7 +146,7 @@ void TrainConfig::validate() const {
         "negative",
         patience, evaluate_steps, checkpoint_steps, log_steps);
   check(budget_seconds >= 0, "train: budget_seconds {} is negative", budget_seconds);
-  check(!recompute || precision == Precision::Float32,
+  check(!recompute || precision != Precision::BFloat16,
         "train: recompute and precision bf16 do not go together; choose one");
   distillation.validate();
   check(!teacher.empty() || distillation == DistillationConfig(),

@@ -7,6 +7,7 @@
 #include "vitrine/core/median.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/models/model.h"
+#include "vitrine/train/autocast.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/optimizer.h"
 
@@ -38,13 +39,18 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
   return {median(times), static_cast<int64_t>(times.size())};
 }
 
-Throughput measure_training(Model& model, const Batch& batch, double seconds) {
+Throughput measure_training(Model& model, const Batch& batch, double seconds, Precision precision) {
   model.train();
   Optimizer optimizer({}, model.parameter_info());
   const auto objective = make_objective({.task = model.task()}, ObjectiveSettings(/*smoothing=*/0));
   return measure_steps(
       [&] {
-        objective->loss(model, batch).loss.backward();
+        LossAndOutput answer;
+        {
+          const Autocast autocast(precision == Precision::BFloat16);
+          answer = objective->loss(model, batch);
+        }
+        answer.loss.backward();
         optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
         optimizer.zero_gradients();
       },
@@ -57,7 +63,7 @@ Throughput measure_training(Model& model, const ThroughputOptions& o) {
   model.train();
   const auto inputs = model.example_input(o.batch).to(device);
   const auto targets = random_targets(model.task(), model.forward(inputs));
-  return measure_training(model, Batch{inputs, targets}, o.seconds);
+  return measure_training(model, Batch{inputs, targets}, o.seconds, o.precision);
 }
 
 Throughput measure_inference(Model& model, const ThroughputOptions& o) {

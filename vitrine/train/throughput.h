@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "vitrine/core/precision.h"
+
 namespace vitrine {
 
 class Model;
@@ -13,6 +15,7 @@ struct ThroughputOptions {
   int64_t batch = 32;
   double seconds = 5;  // measured for about this long, after warming up
   std::string device = "cpu";
+  Precision precision = Precision::Float32;  // of training
 };
 
 struct Throughput {
@@ -24,7 +27,8 @@ struct Throughput {
 Throughput measure_steps(const std::function<void()>& step, double seconds);
 
 /// A training step on this batch: forward, loss, backward, AdamW.
-Throughput measure_training(Model& model, const Batch& batch, double seconds);
+Throughput measure_training(Model& model, const Batch& batch, double seconds,
+                            Precision precision = Precision::Float32);
 
 /// A training step on random data.
 Throughput measure_training(Model& model, const ThroughputOptions& options);

@@ -31,7 +31,7 @@ std::unique_ptr<const ServedModel> load_served_model(const std::string& name, co
                                                      Precision precision) {
   auto loaded = load_checkpoint(path);
   const auto model = loaded.info.model.name();
-  set_precision(*loaded.model, precision, fmt::format("{} ({})", name, model));
+  prepare_for_inference(*loaded.model, precision, fmt::format("{} ({})", name, model));
   ModelCard card{.name = name,
                  .model = model,
                  .family = family_of(model),

@@ -1,0 +1,163 @@
+"""Vitrine, Python's torch and ONNX Runtime on the same model, batch and threads, by turns in one run.
+
+Prints a Markdown table of the medians over the rounds: examples per second of each, ratios, the share
+of the machine's sgemm that Vitrine reaches, and the largest memory of each process. Needs
+python3-torch and python3-torchvision; node with npm for ONNX Runtime, whose columns stay empty
+without. Families that torchvision does not have are compared with their authors' code if published.py
+finds it.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import published
+
+ROOT = pathlib.Path(__file__).parents[2]
+HERE = ROOT / "bench/peers"
+RUNTIME = ROOT / "build/bench/onnxruntime"
+PYTHON = "/usr/bin/python3"
+
+# step, model, batches, precisions
+USUAL = [
+    ("train", "vit_c10_small", [128], ["fp32", "bf16"]),
+    ("train", "vit_s16", [8], ["fp32", "bf16"]),
+    ("train", "vit_b16", [8], ["fp32", "bf16"]),
+    ("train", "resnet18", [8], ["fp32"]),
+    ("train", "resnet50", [8], ["fp32"]),
+    ("train", "cct_2_3x2", [128], ["fp32"]),
+    ("train", "swin_t", [8], ["fp32"]),
+    ("infer", "vit_c10_small", [1, 128], ["fp32", "bf16", "int8"]),
+    ("infer", "vit_s16", [1, 8], ["fp32", "bf16", "int8"]),
+    ("infer", "vit_b16", [1, 8], ["fp32", "bf16", "int8"]),
+    ("train", "addition_transformer", [500], ["fp32"]),
+]
+# At 224 pixels but for iGPT, whose images are 32 x 32 and 1024 tokens each.
+FAMILIES = [
+    (step, model, [1 if model == "igpt_s" else 8], ["fp32"])
+    for step in ("infer", "train")
+    for model in ("resnet50", "vit_s16", "swin_t", "swin_v2_t", "r26_vit_s32", "pvt_small",
+                  "pvt_v2_b2", "cvt_13", "t2t_vit_t_14", "tnt_s", "cct_14_7x2", "igpt_s")
+]
+SETTINGS = {"swin_v2_t": ["image=224", "window=7"]}
+TORCHVISION = ["vit_c10_small", "vit_ti16", "vit_s16", "vit_b16", "resnet18", "resnet50", "swin_t",
+               "swin_v2_t", "addition_transformer"]
+HEADER = ["step", "model", "batch", "precision", "vitrine", "python3-torch", "ONNX Runtime, fp32",
+          "to torch", "to ONNX Runtime", "share of the sgemm peak", "memory, MB (in this order)"]
+
+
+def measured(command):
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit(f"bench: {' '.join(map(str, command))} failed: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def install_runtime():
+    """Whether ONNX Runtime is there, fetched by npm if need be."""
+    if shutil.which("npm") is None:
+        return False
+    RUNTIME.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json", "ort_peer.js"):
+        shutil.copy(HERE / name, RUNTIME)
+    # Without scripts: the one of onnxruntime-node fetches what only GPUs need.
+    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    present = (RUNTIME / "node_modules/.package-lock.json").exists()
+    return present or subprocess.run(npm, cwd=RUNTIME, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def export(model, folder):
+    """The ONNX file of the model with random weights; None if its peer or the export lacks it."""
+    weights, file = folder / f"{model}.pth", folder / f"{model}.onnx"
+    if not file.exists():
+        subprocess.run([PYTHON, HERE / "torch_peer.py", "save", "--model", model, "--out", weights],
+                       check=True)
+        done = subprocess.run([ROOT / "build/vitrine", "export", weights, "-o", file],
+                              capture_output=True, text=True)
+        weights.unlink()
+        if done.returncode != 0:
+            print(f"bench: {model} without ONNX Runtime: {done.stderr.strip()}", file=sys.stderr)
+            return None
+    return file
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+class Row:
+    def __init__(self, o, folder, step, model, batch, precision):
+        shape = ["--batch", str(batch), "--threads", str(o.threads), "--seconds", str(o.seconds)]
+        self.key = (step, f"`{model}`", str(batch), precision)
+        self.commands = {"vitrine": [ROOT / "build/vitrine", "bench", step, "--model", model, *shape,
+                                     "--precision", precision, "--json", *SETTINGS.get(model, [])]}
+        has_peer = model in TORCHVISION or published.available(model)
+        if has_peer and precision != "int8":
+            self.commands["torch"] = [PYTHON, HERE / "torch_peer.py", step, "--model", model, *shape,
+                                      "--precision", precision]
+        classifies = has_peer and model not in SETTINGS and step == "infer"
+        file = export(model, folder) if o.onnxruntime and classifies else None
+        if file:
+            self.commands["ort"] = ["node", RUNTIME / "ort_peer.js", file, *shape]
+
+    def measure(self, rounds):
+        """A line of the table."""
+        results = {name: [] for name in self.commands}
+        for _ in range(rounds):
+            for name, command in self.commands.items():
+                results[name].append(measured(command))
+
+        def median(name, key):
+            return statistics.median(r[key] for r in results[name]) if name in results else None
+
+        speeds = [median(name, "examples_per_second") for name in ("vitrine", "torch", "ort")]
+        ratios = [f"{speeds[0] / s:.2f}" if s else "–" for s in speeds[1:]]
+        share = f"{100 * median('vitrine', 'fraction_of_sgemm'):.0f} %"
+        memory = [median(name, "peak_bytes") for name in ("vitrine", "torch", "ort")]
+        return [*self.key, *[number(s) if s else "–" for s in speeds], *ratios, share,
+                " / ".join(f"{m / 1e6:.0f}" if m else "–" for m in memory)]
+
+
+def machine():
+    cpu = json.loads(subprocess.run(["lscpu", "--json"], capture_output=True, text=True).stdout)["lscpu"]
+    fields = {f["field"]: f["data"] for f in cpu}
+    sets = [s for s in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16") if s in fields["Flags:"].split()]
+    return f"{fields['Model name:']}, {', '.join(sets)}, load {os.getloadavg()[0]:.2f} at the beginning"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=5, help="of each measurement")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--families", action="store_true",
+                        help="one network of every family of image models instead")
+    parser.add_argument("--step", choices=["train", "infer"], help="only these rows")
+    parser.add_argument("--models", nargs="+", help="only rows of these models")
+    o = parser.parse_args()
+    if subprocess.run([PYTHON, "-c", "import torch, torchvision"], capture_output=True).returncode != 0:
+        sys.exit("bench: python3-torch and python3-torchvision are missing; install them with apt-get")
+    o.onnxruntime = install_runtime()
+    if not o.onnxruntime:
+        print("bench: ONNX Runtime is left out: npm could not fetch it", file=sys.stderr)
+    print(f"{machine()}; {o.threads} threads; median of {o.rounds} rounds of {o.seconds:g} s\n")
+    for line in (HEADER, ["---"] * len(HEADER)):
+        print(f"| {' | '.join(line)} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for step, model, batches, precisions in FAMILIES if o.families else USUAL:
+            if o.step not in (None, step) or o.models and model not in o.models:
+                continue
+            for batch in batches:
+                for precision in precisions:
+                    row = Row(o, pathlib.Path(folder), step, model, batch, precision)
+                    print(f"| {' | '.join(row.measure(o.rounds))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "vitrine/kernels/packed_panels.h"
+
+namespace vitrine {
+
+/// How many items, of which each is so much work, a thread takes at least.
+inline int64_t items_per_task(int64_t work, int64_t work_of_one) {
+  return std::max<int64_t>(1, work / std::max<int64_t>(1, work_of_one));
+}
+
+inline constexpr int64_t kConversionsPerTask = 1 << 15;  // less is not worth a thread
+
+/// Calls `product(panel, first, count)` for all M rows and the panels of n outputs, of which each sums
+/// k products: panel by panel, so that a thread's weights stay in its cache while the rows pass.
+template <typename Product>
+void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout& layout,
+                    const Product& product) {
+  constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's tile
+  constexpr int64_t kMultiplyAddsPerTask = 1 << 18;
+  const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
+  const auto work = std::min(M, kRowsPerTask) * layout.columns * k;
+  at::parallel_for(0, layout.panels(n) * blocks, items_per_task(kMultiplyAddsPerTask, work),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t task = begin; task < end; ++task) {
+                       const auto first = task % blocks * kRowsPerTask;
+                       product(task / blocks, first, std::min(kRowsPerTask, M - first));
+                     }
+                   });
+}
+
+}  // namespace vitrine
