@@ -2,8 +2,8 @@
 
 Prints a Markdown table of the medians over the rounds: examples per second of each, ratios, the share
 of the machine's sgemm that Vitrine reaches, and the largest memory of each process. Needs
-python3-torch and python3-torchvision; node with npm for ONNX Runtime, whose columns stay empty
-without. Families that torchvision does not have are compared with their authors' code if published.py
+python3-torch and python3-torchvision; node with npm, and python3-onnx for int8, for ONNX Runtime,
+whose columns stay empty without. Families that torchvision does not have are compared with their authors' code if published.py
 finds it.
 """
 
@@ -48,8 +48,10 @@ FAMILIES = [
 SETTINGS = {"swin_v2_t": ["image=224", "window=7"]}
 TORCHVISION = ["vit_c10_small", "vit_ti16", "vit_s16", "vit_b16", "resnet18", "resnet50", "swin_t",
                "swin_v2_t", "addition_transformer"]
-HEADER = ["step", "model", "batch", "precision", "vitrine", "python3-torch", "ONNX Runtime, fp32",
-          "to torch", "to ONNX Runtime", "share of the sgemm peak", "memory, MB (in this order)"]
+SIDES = {"vitrine": "vitrine", "torch": "python3-torch", "ort": "ONNX Runtime, fp32",
+         "ort_int8": "ONNX Runtime, int8"}
+HEADER = ["step", "model", "batch", "precision", *SIDES.values(), "ratios, in this order",
+          "share of the sgemm peak", "memory, MB"]
 
 
 def measured(command):
@@ -70,6 +72,16 @@ def install_runtime():
     npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
     present = (RUNTIME / "node_modules/.package-lock.json").exists()
     return present or subprocess.run(npm, cwd=RUNTIME, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def quantize(file):
+    """The ONNX file with products in int8; None without python3-onnx."""
+    quantized = file.with_suffix(".int8.onnx")
+    command = [PYTHON, HERE / "quantize_onnx.py", file, quantized]
+    if quantized.exists() or subprocess.run(command, capture_output=True).returncode == 0:
+        return quantized
+    print("bench: ONNX Runtime without int8: python3-onnx is missing", file=sys.stderr)
+    return None
 
 
 def export(model, folder):
@@ -105,6 +117,9 @@ class Row:
         file = export(model, folder) if o.onnxruntime and classifies else None
         if file:
             self.commands["ort"] = ["node", RUNTIME / "ort_peer.js", file, *shape]
+        quantized = quantize(file) if file and precision == "int8" else None
+        if quantized:
+            self.commands["ort_int8"] = ["node", RUNTIME / "ort_peer.js", quantized, *shape]
 
     def measure(self, rounds):
         """A line of the table."""
@@ -116,12 +131,15 @@ class Row:
         def median(name, key):
             return statistics.median(r[key] for r in results[name]) if name in results else None
 
-        speeds = [median(name, "examples_per_second") for name in ("vitrine", "torch", "ort")]
-        ratios = [f"{speeds[0] / s:.2f}" if s else "–" for s in speeds[1:]]
-        share = f"{100 * median('vitrine', 'fraction_of_sgemm'):.0f} %"
-        memory = [median(name, "peak_bytes") for name in ("vitrine", "torch", "ort")]
-        return [*self.key, *[number(s) if s else "–" for s in speeds], *ratios, share,
-                " / ".join(f"{m / 1e6:.0f}" if m else "–" for m in memory)]
+        def together(numbers):
+            return " / ".join(f"{n}" if n else "–" for n in numbers)
+
+        speeds = [median(name, "examples_per_second") for name in SIDES]
+        ratios = [s and f"{speeds[0] / s:.2f}" for s in speeds[1:]]
+        memory = [median(name, "peak_bytes") for name in SIDES]
+        return [*self.key, *[number(s) if s else "–" for s in speeds], together(ratios),
+                f"{100 * median('vitrine', 'fraction_of_sgemm'):.0f} %",
+                together(m and f"{m / 1e6:.0f}" for m in memory)]
 
 
 def machine():

@@ -26,9 +26,9 @@ test::Outcome run_program(const Line& line, const std::string& before = "") {
 
 /// Lines that the program must answer as the commands themselves do.
 std::vector<Line> lines() {
-  std::vector<Line> all = {{"--help"},          {"models"},         {"models", "--table"},
-                           {"data", "list"},    {"weights", "list"}, {"man", "train"},
-                           {"completion", "zsh"}, {"data", "show", "-h"}};
+  std::vector<Line> all = {
+      {"--help"},          {"models"},       {"models", "--table"}, {"data", "list"},
+      {"weights", "list"}, {"man", "train"}, {"completion", "zsh"}, {"data", "show", "-h"}};
   for (const auto& command : cli::commands()) all.push_back({command.name, "--help"});
   return all;
 }
@@ -47,9 +47,7 @@ TEST(Program, AnswersAtOnceWhatTheCommandsWouldAnswer) {
 }
 
 TEST(Program, LoadsNoTensorsForThat) {
-  const auto loaded = [](const Line& line) {
-    return run_program(line, "LD_DEBUG=libs").err;
-  };
+  const auto loaded = [](const Line& line) { return run_program(line, "LD_DEBUG=libs").err; };
   for (const auto& line : {Line{"--help"}, Line{"models"}, Line{"bench", "infer", "--help"}})
     EXPECT_EQ(loaded(line).find("libtorch"), std::string::npos) << line[0];
   EXPECT_NE(loaded({"models", "vit_ti16"}).find("libtorch"), std::string::npos);

@@ -29,9 +29,8 @@ TEST(Linear, ComputesInLowerPrecisionWithoutKeepingTheWeight) {
     EXPECT_EQ(layer->weight.storage().nbytes(), sizeof(float));
     EXPECT_TRUE(layer->weight.isnan().all().item<bool>());
     EXPECT_TRUE(layer->parameters()[0].is_same(layer->weight));
-    EXPECT_TRUE(
-        test::contains(test::error_of([&layer, p = precision] { layer->pack(p); }),
-                       "linear: the weight was packed before"));
+    EXPECT_TRUE(test::contains(test::error_of([&layer, p = precision] { layer->pack(p); }),
+                               "linear: the weight was packed before"));
   }
 }
 

@@ -10,9 +10,7 @@ namespace vitrine {
 namespace {
 
 /// A number of the precision in which factors are rounded.
-torch::Tensor rounded(const torch::Tensor& x) {
-  return x.to(torch::kBFloat16).to(torch::kDouble);
-}
+torch::Tensor rounded(const torch::Tensor& x) { return x.to(torch::kBFloat16).to(torch::kDouble); }
 
 /// Whether the fp32 sums of `count` products with these exact ones differ by rounding alone.
 bool same_sums(const torch::Tensor& sums, const torch::Tensor& exact, const torch::Tensor& sizes,
@@ -23,7 +21,9 @@ bool same_sums(const torch::Tensor& sums, const torch::Tensor& exact, const torc
 
 struct Layer {
   Layer(int64_t M, int64_t N, int64_t K)
-      : x(torch::randn({M, K})), weight(torch::randn({N, K})), bias(torch::randn({N})),
+      : x(torch::randn({M, K})),
+        weight(torch::randn({N, K})),
+        bias(torch::randn({N})),
         dy(torch::randn({M, N})) {
     for (auto* t : {&x, &weight, &bias}) t->set_requires_grad(true);
   }
@@ -44,7 +44,8 @@ TEST_P(Bf16Products, RoundsTheFactorsOfEveryProductAndNothingElse) {
         const auto y = bf16_linear(c.x, c.weight, c.bias);
         y.backward(c.dy);
         const auto x = rounded(c.x), w = rounded(c.weight), dy = rounded(c.dy);
-        EXPECT_TRUE(same_sums(y, x.matmul(w.t()) + c.bias, x.abs().matmul(w.abs().t()) + c.bias.abs(), K));
+        EXPECT_TRUE(
+            same_sums(y, x.matmul(w.t()) + c.bias, x.abs().matmul(w.abs().t()) + c.bias.abs(), K));
         EXPECT_TRUE(same_sums(c.x.grad(), dy.matmul(w), dy.abs().matmul(w.abs()), N));
         EXPECT_TRUE(same_sums(c.weight.grad(), dy.t().matmul(x), dy.t().abs().matmul(x.abs()), M));
         EXPECT_TRUE(torch::allclose(c.bias.grad(), c.dy.sum(0), 1e-5, 1e-5));

@@ -7,8 +7,8 @@
 
 namespace vitrine::test {
 
-/// A test that runs with every instruction set of this processor: with VNNI, with AVX-512, with AVX2,
-/// without. The parameter are the targets that are left out.
+/// A test that runs with every instruction set of this processor: with VNNI, with AVX-512, with
+/// AVX2, without. The parameter are the targets that are left out.
 class EveryInstructionSet : public testing::TestWithParam<int64_t> {
  protected:
   EveryInstructionSet() {

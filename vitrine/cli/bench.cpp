@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "vitrine/cli/commands.h"
 #include "vitrine/cli/options.h"
@@ -28,6 +29,7 @@ struct BenchOptions {
   Precision precision = Precision::Float32;
   int64_t threads = 0;
   bool recompute = false;
+  bool ops = false;
   bool json = false;
 };
 
@@ -39,6 +41,79 @@ constexpr double kLongest = 86400;  // seconds
 std::string step_time_text(double milliseconds) {
   return milliseconds < 1000 ? three_digits(milliseconds) + " ms"
                              : three_digits(milliseconds / 1000) + " s";
+}
+
+/// The operators that take most of a step.
+std::string ops_text(const Throughput& measured) {
+  constexpr size_t kMost = 15;
+  const auto steps = static_cast<double>(measured.steps);
+  auto text = fmt::format("\n{:>10}  {:>6}  {:>10}  operator\n", "ms a step", "share", "calls");
+  for (size_t i = 0; i < std::min(kMost, measured.ops.size()); ++i) {
+    const auto& op = measured.ops[i];
+    text += fmt::format("{:>10.3f}  {:>4.1f} %  {:>10.4g}  {}\n", op.milliseconds / steps,
+                        100 * op.milliseconds / steps / measured.milliseconds,
+                        static_cast<double>(op.calls) / steps, op.name);
+  }
+  return text;
+}
+
+nlohmann::ordered_json ops_json(const Throughput& measured) {
+  auto list = nlohmann::ordered_json::array();
+  const auto steps = static_cast<double>(measured.steps);
+  for (const auto& op : measured.ops)
+    list.push_back({{"name", op.name},
+                    {"calls_per_step", static_cast<double>(op.calls) / steps},
+                    {"ms_per_step", op.milliseconds / steps}});
+  return list;
+}
+
+/// What was measured, with all that a report of it names.
+struct BenchResult {
+  bool training;
+  int64_t threads, image;  // image 0: the model takes none
+  Precision precision;
+  Throughput throughput;
+  double examples, gflops, sgemm_gflops;  // a second
+  std::optional<int64_t> peak_bytes;
+};
+
+nlohmann::ordered_json json_of(const BenchOptions& o, const BenchResult& r) {
+  nlohmann::ordered_json json = {{"bench", r.training ? "train" : "infer"},
+                                 {"model", o.model},
+                                 {"batch", o.batch},
+                                 {"image", r.image},
+                                 {"threads", r.threads},
+                                 {"device", o.device},
+                                 {"precision", precision_name(r.precision)},
+                                 {"ms_per_step", r.throughput.milliseconds},
+                                 {"steps", r.throughput.steps},
+                                 {"examples_per_second", r.examples},
+                                 {"gflops", r.gflops},
+                                 {"sgemm_gflops", r.sgemm_gflops},
+                                 {"fraction_of_sgemm", r.gflops / r.sgemm_gflops},
+                                 {"recompute", o.recompute},
+                                 {"peak_bytes", r.peak_bytes.value_or(0)}};
+  if (o.ops) json["ops"] = ops_json(r.throughput);
+  return json;
+}
+
+std::string text_of(const BenchOptions& o, const BenchResult& r) {
+  return fmt::format(
+      "{} {}, batch {}{}, {} threads, {}, {}\n"
+      "  {} per step (median of {})\n"
+      "  {} {}/s\n"
+      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
+      "  {}\n"
+      "{}",
+      r.training ? "train" : "infer", o.model, o.batch,
+      r.image > 0 ? fmt::format(", image {}", r.image) : "", r.threads, o.device,
+      precision_name(r.precision), step_time_text(r.throughput.milliseconds), r.throughput.steps,
+      three_digits(r.examples), r.image > 0 ? "images" : "examples", r.gflops,
+      100 * r.gflops / r.sgemm_gflops, r.sgemm_gflops,
+      r.peak_bytes
+          ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*r.peak_bytes))
+          : "peak memory not known",
+      o.ops ? ops_text(r.throughput) : "");
 }
 
 int run_bench(const BenchOptions& o, bool training, Streams s) {
@@ -60,48 +135,23 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
         "bench: recompute and precision bf16 do not go together; choose one");
   if (!training) prepare_for_inference(*model, precision, o.model);
   say_precision(precision, s.err);
-  const ThroughputOptions options{o.batch, o.seconds, o.device, precision};
+  const ThroughputOptions options{o.batch, o.seconds, o.device, precision, o.ops};
   const double peak = measure_sgemm_peak(o.device);
   const auto measured =
       training ? measure_training(*model, options) : measure_inference(*model, options);
-  const auto peak_bytes = process_peak_bytes();
-  const auto shape = model->image_shape();
   const double examples = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
-  const double gflops = 1e-9 * examples * (training ? kTrainFlops : kInferFlops) *
-                        static_cast<double>(summarize(choice).multiply_adds);
-  if (o.json) {
-    s.out << nlohmann::ordered_json{{"bench", training ? "train" : "infer"},
-                                    {"model", o.model},
-                                    {"batch", o.batch},
-                                    {"image", shape ? shape->image : 0},
-                                    {"threads", threads},
-                                    {"device", o.device},
-                                    {"precision", precision_name(precision)},
-                                    {"ms_per_step", measured.milliseconds},
-                                    {"steps", measured.steps},
-                                    {"examples_per_second", examples},
-                                    {"gflops", gflops},
-                                    {"sgemm_gflops", peak},
-                                    {"fraction_of_sgemm", gflops / peak},
-                                    {"recompute", o.recompute},
-                                    {"peak_bytes", peak_bytes.value_or(0)}}
-                 .dump()
-          << '\n';
-    return 0;
-  }
-  s.out << fmt::format(
-      "{} {}, batch {}{}, {} threads, {}, {}\n"
-      "  {} per step (median of {})\n"
-      "  {} {}/s\n"
-      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
-      "  {}\n",
-      training ? "train" : "infer", o.model, o.batch,
-      shape ? fmt::format(", image {}", shape->image) : "", threads, o.device,
-      precision_name(precision), step_time_text(measured.milliseconds), measured.steps,
-      three_digits(examples), shape ? "images" : "examples", gflops, 100 * gflops / peak, peak,
-      peak_bytes
-          ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*peak_bytes))
-          : "peak memory not known");
+  const auto shape = model->image_shape();
+  const BenchResult result{.training = training,
+                           .threads = threads,
+                           .image = shape ? shape->image : 0,
+                           .precision = precision,
+                           .throughput = measured,
+                           .examples = examples,
+                           .gflops = 1e-9 * examples * (training ? kTrainFlops : kInferFlops) *
+                                     static_cast<double>(summarize(choice).multiply_adds),
+                           .sgemm_gflops = peak,
+                           .peak_bytes = process_peak_bytes()};
+  s.out << (o.json ? json_line(json_of(o, result)) : text_of(o, result));
   return 0;
 }
 
@@ -123,6 +173,7 @@ CLI::App& add_kind(CLI::App& app, const char* name, const char* help,
       ->check(between(0, kLongest));
   add_device(*sub, o->device);
   add_threads(*sub, o->threads);
+  sub->add_flag("--ops", o->ops, "also the operators that take most of the time");
   sub->add_flag("--json", o->json, "one JSON object");
   sub->add_option("overrides", o->overrides, "settings of the model, such as depth=6")
       ->type_name("KEY=VALUE");

@@ -5,8 +5,8 @@
 // Matrices of bf16 numbers, two to a 32-bit word, in the orders that products want.
 namespace vitrine::kernels {
 
-/// Of two rows of n bf16 numbers each, n words: a number of `even` in the lower half, of `odd` in the
-/// upper one. Without `odd` that is 0.
+/// Of two rows of n bf16 numbers each, n words: a number of `even` in the lower half, of `odd` in
+/// the upper one. Without `odd` that is 0.
 void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32_t* words);
 
 /// out[j * out_stride + i] = in[i * in_stride + j] for i < rows and j < columns.

@@ -46,7 +46,8 @@ void unpack_fp32(const int32_t* panels, int64_t n, int64_t k, const PackedLayout
                  float* w) {
   for (int64_t row = 0; row < n; ++row) {
     const auto* column = column_of(panels, row, k, layout.columns);
-    for (int64_t i = 0; i < k; ++i) w[row * k + i] = std::bit_cast<float>(column[i * layout.columns]);
+    for (int64_t i = 0; i < k; ++i)
+      w[row * k + i] = std::bit_cast<float>(column[i * layout.columns]);
   }
 }
 

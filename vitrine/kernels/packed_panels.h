@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// Weights (n, k) as products with packed weights read them: in fp32, bf16 or int8, as 32-bit words along
-// k of one, two or four numbers each, and for many outputs side by side.
+// Weights (n, k) as products with packed weights read them: in fp32, bf16 or int8, as 32-bit words
+// along k of one, two or four numbers each, and for many outputs side by side.
 namespace vitrine::kernels {
 
 inline constexpr int64_t kFp32PerWord = 1, kBf16PerWord = 2, kInt8PerWord = 4;
@@ -31,8 +31,9 @@ void pack_bf16(const float* w, int64_t n, int64_t k, const PackedLayout& layout,
                int32_t* panels);
 void unpack_bf16(const int32_t* panels, int64_t n, int64_t k, const PackedLayout& layout, float* w);
 
-/// The same for int8, each row with a scale of its own: w is about scale times an integer of at most
-/// `int8_limit`. `scale` and the integers' `sum` have a number for each output, those beyond n too.
+/// The same for int8, each row with a scale of its own: w is about scale times an integer of at
+/// most `int8_limit`. `scale` and the integers' `sum` have a number for each output, those beyond n
+/// too.
 void pack_int8(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
                int32_t* panels, float* scale, int32_t* sum);
 /// The inverse: scale times integer.

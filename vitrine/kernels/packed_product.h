@@ -2,8 +2,8 @@
 
 #include "vitrine/kernels/packed_panels.h"
 
-// Products with weights that were converted and packed once: int8 with int32 sums, bf16 or fp32 with
-// fp32 sums.
+// Products with weights that were converted and packed once: int8 with int32 sums, bf16 or fp32
+// with fp32 sums.
 namespace vitrine::kernels {
 
 PackedLayout packed_layout();

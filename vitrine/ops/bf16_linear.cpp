@@ -154,7 +154,8 @@ struct Bf16Linear : torch::autograd::Function<Bf16Linear> {
     const auto d_out = rounded(dy);
     tensor_list result(3);
     if (ctx->needs_input_grad(0))
-      result[0] = product(rows_of(d_out), panels_of_columns(rounded(weight.contiguous()))).view(shape);
+      result[0] =
+          product(rows_of(d_out), panels_of_columns(rounded(weight.contiguous()))).view(shape);
     if (ctx->needs_input_grad(1)) {
       const Bf16Matrix in{dy.size(0), weight.size(1), saved[0]};
       result[1] = product(rows_of_columns(d_out), panels_of_columns(in));
@@ -171,9 +172,10 @@ torch::Tensor bf16_linear(const torch::Tensor& x, const torch::Tensor& weight,
   const auto fits = [](const torch::Tensor& t) {
     return t.scalar_type() == torch::kFloat && t.device().is_cpu();
   };
-  check(x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1) && fits(x) && fits(weight),
-        "linear: rows of {} ({}) do not fit a weight of {} in fp32 on the CPU", x.size(-1),
-        torch::toString(x.scalar_type()), fmt::join(weight.sizes(), "x"));
+  check(
+      x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1) && fits(x) && fits(weight),
+      "linear: rows of {} ({}) do not fit a weight of {} in fp32 on the CPU", x.size(-1),
+      torch::toString(x.scalar_type()), fmt::join(weight.sizes(), "x"));
   RECORD_FUNCTION("vitrine::bf16_linear", std::vector<c10::IValue>({x, weight}));
   const auto optional_bias =
       bias.defined() ? c10::optional<torch::Tensor>(bias) : c10::optional<torch::Tensor>();

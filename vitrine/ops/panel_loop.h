@@ -15,8 +15,9 @@ inline int64_t items_per_task(int64_t work, int64_t work_of_one) {
 
 inline constexpr int64_t kConversionsPerTask = 1 << 15;  // less is not worth a thread
 
-/// Calls `product(panel, first, count)` for all M rows and the panels of n outputs, of which each sums
-/// k products: panel by panel, so that a thread's weights stay in its cache while the rows pass.
+/// Calls `product(panel, first, count)` for all M rows and the panels of n outputs, of which each
+/// sums k products: panel by panel, so that a thread's weights stay in its cache while the rows
+/// pass.
 template <typename Product>
 void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout& layout,
                     const Product& product) {

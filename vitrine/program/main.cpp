@@ -1,5 +1,6 @@
 // The program itself holds no tensors: loading LibTorch takes half a second. What needs none is
-// answered from texts that were made when the program was built; for all else the commands are loaded.
+// answered from texts that were made when the program was built; for all else the commands are
+// loaded.
 
 #include <dlfcn.h>
 

@@ -36,14 +36,9 @@ std::vector<Line> instant_lines() {
   for (const auto& command : commands())
     command.bind(*app.add_subcommand(command.name, command.summary));
   const auto program = reference_of(app);
-  std::vector<Line> lines = {{"man"},
-                             {"completion", "bash"},
-                             {"completion", "zsh"},
-                             {"completion", "fish"},
-                             {"models"},
-                             {"models", "--table"},
-                             {"data", "list"},
-                             {"weights", "list"}};
+  std::vector<Line> lines = {
+      {"man"},    {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"},
+      {"models"}, {"models", "--table"},  {"data", "list"},      {"weights", "list"}};
   for (const auto& command : program.commands) lines.push_back({"man", command.word()});
   add_help(program, {}, lines);
   return lines;

@@ -108,8 +108,7 @@ void TrainConfig::visit(Fields& f) {
   f("ema", ema,
     "decay of an exponential moving average of the weights, used for evaluation; 0 = none");
   f("recompute", recompute, "gradient checkpointing: less memory, about a third more time");
-  f("precision", precision,
-    training_precision_names(),
+  f("precision", precision, training_precision_names(),
     "how products with weights are computed: bf16 rounds their factors, sums are in fp32; auto = "
     "bf16 where the device has instructions for it, else fp32");
   f("patience", patience, "stop after this many evaluations without a better one; 0 = never");

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <chrono>
+#include <optional>
 
 #include "vitrine/core/median.h"
 #include "vitrine/data/batch.h"
@@ -22,13 +23,15 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Throughput measure_steps(const std::function<void()>& step, double seconds) {
+Throughput measure_steps(const std::function<void()>& step, double seconds, bool ops) {
   constexpr double kLongStep = 5;  // seconds: noise matters less, and patience more
   auto start = Clock::now();
   step();
   const bool is_long = seconds_since(start) > kLongStep;
   if (!is_long) step();
   const size_t fewest = is_long ? 3 : 5;
+  std::optional<OpProfile> profile;
+  if (ops) profile.emplace();
   std::vector<double> times;
   start = Clock::now();
   while (times.size() < fewest || seconds_since(start) < seconds) {
@@ -36,10 +39,12 @@ Throughput measure_steps(const std::function<void()>& step, double seconds) {
     step();
     times.push_back(1e3 * seconds_since(began));
   }
-  return {median(times), static_cast<int64_t>(times.size())};
+  return {.milliseconds = median(times),
+          .steps = static_cast<int64_t>(times.size()),
+          .ops = profile ? profile->by_time() : std::vector<OpTime>()};
 }
 
-Throughput measure_training(Model& model, const Batch& batch, double seconds, Precision precision) {
+Throughput measure_training(Model& model, const Batch& batch, const ThroughputOptions& o) {
   model.train();
   Optimizer optimizer({}, model.parameter_info());
   const auto objective = make_objective({.task = model.task()}, ObjectiveSettings(/*smoothing=*/0));
@@ -47,14 +52,14 @@ Throughput measure_training(Model& model, const Batch& batch, double seconds, Pr
       [&] {
         LossAndOutput answer;
         {
-          const Autocast autocast(precision == Precision::BFloat16);
+          const Autocast autocast(o.precision == Precision::BFloat16);
           answer = objective->loss(model, batch);
         }
         answer.loss.backward();
         optimizer.step(/*lr=*/1e-4, /*gradient_scale=*/1);
         optimizer.zero_gradients();
       },
-      seconds);
+      o.seconds, o.ops);
 }
 
 Throughput measure_training(Model& model, const ThroughputOptions& o) {
@@ -63,7 +68,7 @@ Throughput measure_training(Model& model, const ThroughputOptions& o) {
   model.train();
   const auto inputs = model.example_input(o.batch).to(device);
   const auto targets = random_targets(model.task(), model.forward(inputs));
-  return measure_training(model, Batch{inputs, targets}, o.seconds, o.precision);
+  return measure_training(model, Batch{inputs, targets}, o);
 }
 
 Throughput measure_inference(Model& model, const ThroughputOptions& o) {
@@ -72,7 +77,7 @@ Throughput measure_inference(Model& model, const ThroughputOptions& o) {
   model.to(device);
   model.eval();
   const auto inputs = model.example_input(o.batch).to(device);
-  return measure_steps([&] { model.forward(inputs); }, o.seconds);
+  return measure_steps([&] { model.forward(inputs); }, o.seconds, o.ops);
 }
 
 double measure_sgemm_peak(const std::string& device) {

@@ -67,7 +67,7 @@ HeadsRow heads_row(int64_t heads, const sequences::TunedRuns& tuned,
 double training_step_time(Model& model, const sequences::WaveTask& task) {
   constexpr double kSeconds = 0.2;
   const auto batch = first_examples(*task.data->train, task.sizes.batch);
-  return measure_training(model, batch, kSeconds).milliseconds;
+  return measure_training(model, batch, {.seconds = kSeconds}).milliseconds;
 }
 
 /// The slope of log(milliseconds) over log(length).
