@@ -1,6 +1,6 @@
+#include "vitrine/cli/commands.h"
 #include "tests/support/command.h"
 #include "tests/support/errors.h"
-#include "vitrine/cli/commands.h"
 #include "vitrine/core/files.h"
 #include "vitrine/inspect/summary.h"
 #include "vitrine/models/registry.h"
@@ -55,13 +55,19 @@ TEST(Sweeps, EveryOneReadsAndSetsKeysThatItsRecipeHas) {
 TEST(Bench, PrintsTimesAndTheMachinesLimit) {
   for (const auto* kind : {"train", "infer"}) {
     const auto outcome = test::run_command({"bench", kind, "--model", "cct_2_3x2", "--batch", "2",
-                                            "--seconds", "0.1", "--json", "depth=1"});
+                                            "--seconds", "0.1", "--json", "--ops", "depth=1"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto json = nlohmann::json::parse(outcome.out);
     EXPECT_GT(json["examples_per_second"].get<double>(), 0);
     EXPECT_GT(json["gflops"].get<double>(), 0);
     EXPECT_GT(json["sgemm_gflops"].get<double>(), 0);
     EXPECT_EQ(json["image"], 32);
+    double in_operators = 0;
+    for (const auto& op : json["ops"]) {
+      EXPECT_GT(op["calls_per_step"].get<double>(), 0) << op;
+      in_operators += op["ms_per_step"].get<double>();
+    }
+    EXPECT_GT(in_operators, 0);
   }
   EXPECT_EQ(test::run_command({"bench", "train", "--batch", "0"}).code, 2);
   EXPECT_EQ(test::run_command({"bench", "train", "--model", "vit_b61"}).code, 2);
