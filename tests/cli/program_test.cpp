@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
@@ -33,6 +36,19 @@ std::vector<Line> lines() {
   return all;
 }
 
+/// The words of each line in alphabetical order: CLI11 lists what an option excludes in the order
+/// of addresses.
+std::vector<std::multiset<std::string>> lines_of_words(const std::string& text) {
+  std::vector<std::multiset<std::string>> result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    result.emplace_back(std::istream_iterator<std::string>(words),
+                        std::istream_iterator<std::string>());
+  }
+  return result;
+}
+
 }  // namespace
 
 TEST(Program, AnswersAtOnceWhatTheCommandsWouldAnswer) {
@@ -41,7 +57,7 @@ TEST(Program, AnswersAtOnceWhatTheCommandsWouldAnswer) {
     const auto program = run_program(line);
     const auto expected = test::run_command(line);
     EXPECT_EQ(program.code, 0);
-    EXPECT_EQ(program.out, expected.out);
+    EXPECT_EQ(lines_of_words(program.out), lines_of_words(expected.out));
     EXPECT_EQ(program.err, expected.err);
   }
 }
