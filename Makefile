@@ -38,7 +38,7 @@ serve-demo: program
 	@tools/serve_demo.sh
 
 bench-peers: program
-	@/usr/bin/python3 bench/peers/compare.py
+	@/usr/bin/python3 bench/peers/compare.py $(if $(FAMILIES),--families)
 
 format:
 	@clang-format -i $$(git ls-files '*.h' '*.cpp')
