@@ -211,6 +211,11 @@ bool WorkerGroup::any(bool mine) const {
   return std::ranges::any_of(all, [](const auto& each) { return each[0] != 0; });
 }
 
+void WorkerGroup::barrier() const {
+  if (!connection_) return;
+  connection_->guarded([&] { connection_->wait_for(connection_->group->barrier()); });
+}
+
 std::string WorkerGroup::from_leader(const std::string& text) const {
   if (!connection_) return text;
   const auto size =
