@@ -25,6 +25,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 # The OpenMP build of OpenBLAS shares its threads with torch (docs/dependencies.md).
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-openmp, gnuplot-nox, fonts-dejavu-core")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, fonts-noto-cjk")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "dataset-fashion-mnist, npm, libtorch-dev, libfmt-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "dataset-fashion-mnist, npm, openssh-client, libtorch-dev, libfmt-dev")
 
 include(CPack)

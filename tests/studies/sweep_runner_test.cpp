@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -222,6 +223,27 @@ TEST_F(SweepRunner, ContinuesAfterAKillAndLeavesNoProcessBehind) {
   EXPECT_EQ(calls(""), 5);
   EXPECT_EQ(calls("model.embed=8"), 2);
   EXPECT_FALSE(fs::exists(sweep() / "runs/model.embed=8,seed=1/leftover"));
+}
+
+TEST_F(SweepRunner, SpreadsRunsOverHostsAndLeavesOutOneThatCannotBeUsed) {
+  write_file_atomically(folder_ / "ssh",
+                        "#!/bin/sh\necho \"$1\" >> \"$0.hosts\"\n"
+                        "[ \"$1\" = down ] && exit 255\nexec sh -c \"$2\"\n");
+  fs::permissions(folder_ / "ssh", fs::perms::owner_all);
+  auto spread = options();
+  spread.hosts = {"a", "down", "b"};
+  spread.ssh = folder_ / "ssh";
+  const auto text = "seeds: [1, 2]\ngrid: {model.embed: [4, 8, 16]}\n";
+  EXPECT_TRUE(is_complete(run_sweep(config(text), spread), config(text)));
+  EXPECT_EQ(calls("launch --attached --ranks 1 train "), 6);
+  const auto hosts = read_file(folder_ / "ssh.hosts");
+  EXPECT_TRUE(test::contains(hosts, "a\n"));
+  EXPECT_TRUE(test::contains(hosts, "b\n"));
+  EXPECT_EQ(std::count(hosts.begin(), hosts.end(), '\n'), 7) << hosts;  // "down" was asked once
+  spread.hosts = {"down"};
+  const auto error =
+      test::error_of([&] { run_sweep(config("grid: {model.embed: [4, 8, 16, 32]}\n"), spread); });
+  EXPECT_TRUE(test::contains(error, "host down: it cannot be reached"));
 }
 
 TEST_F(SweepRunner, SavesRunsOnCtrlCAndResumesThem) {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "tests/support/errors.h"
@@ -16,9 +18,31 @@
 namespace vitrine {
 namespace {
 
+/// Plays ssh, called with HOST COMMAND. What it starts is no child of the launcher, gets no signal
+/// of it and has its input through a pipe, as on another host.
+constexpr auto kSsh = R"(#!/bin/sh
+echo "$1" >> "$0.hosts"
+if [ "$1" = nowhere ]; then echo "ssh: Could not resolve hostname $1" >&2; exit 255; fi
+mkfifo "$0.$1"
+exec 3<&0
+setsid sh -c "$2" < "$0.$1" &
+remote=$!
+echo $remote >> "$0.processes"
+cat <&3 > "$0.$1" &
+wait $remote
+code=$?
+rm "$0.$1"
+exit $code
+)";
+const std::string kHosts = "me@127.0.0.1,localhost";
+
 class Launch : public testing::Test {
  protected:
-  Launch() { write_file_atomically(folder_ / "small.yaml", test::small_recipe()); }
+  Launch() {
+    write_file_atomically(folder_ / "small.yaml", test::small_recipe());
+    write_file_atomically(folder_ / "ssh", kSsh);
+    fs::permissions(folder_ / "ssh", fs::perms::owner_all);
+  }
 
   fs::path log() const { return folder_ / "log.txt"; }
   fs::path run(const std::string& name) const { return folder_ / name; }
@@ -39,6 +63,12 @@ class Launch : public testing::Test {
   std::vector<std::string> resume(int ranks, const std::string& name) const {
     return train(ranks, {"--resume", run(name)});
   }
+  /// The same on hosts that a shell script plays, one rank on each.
+  std::vector<std::string> on_hosts(const std::string& hosts, std::vector<std::string> line) const {
+    line.erase(line.begin(), std::ranges::find(line, "train"));
+    line.insert(line.begin(), {"launch", "--hosts", hosts, "--ssh", folder_ / "ssh"});
+    return line;
+  }
   void expect_success(const std::vector<std::string>& line) const {
     EXPECT_EQ(test::finish(test::start(line, log())), 0) << read_file(log());
   }
@@ -55,20 +85,49 @@ class Launch : public testing::Test {
     }
   }
 
-  /// Waits until a run of 2 ranks has written a resume state: the processes of its ranks.
-  std::vector<pid_t> ranks_at_work(pid_t launcher, const std::string& name) const {
+  static std::vector<pid_t> numbers_in(const fs::path& file) {
+    std::ifstream numbers(file);
+    return {std::istream_iterator<pid_t>(numbers), {}};
+  }
+  static std::vector<pid_t> children_of(pid_t process) {
+    return numbers_in(fmt::format("/proc/{}/task/{}/children", process, process));
+  }
+
+  void wait_for_resume_state(const std::string& name) const {
     while (!fs::exists(run(name) / "checkpoints/resume.previous.safetensors"))
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    std::ifstream children(fmt::format("/proc/{}/task/{}/children", launcher, launcher));
-    return {std::istream_iterator<pid_t>(children), {}};
+  }
+  /// Waits until a run of 2 ranks has written a resume state: the processes of its ranks.
+  std::vector<pid_t> ranks_at_work(pid_t launcher, const std::string& name) const {
+    wait_for_resume_state(name);
+    return children_of(launcher);
+  }
+  /// The same on hosts.
+  std::vector<pid_t> ranks_on_hosts(const std::string& name) const {
+    wait_for_resume_state(name);
+    std::vector<pid_t> ranks;
+    for (const auto host : numbers_in(folder_ / "ssh.processes"))
+      for (const auto rank : children_of(host)) ranks.push_back(rank);
+    return ranks;
+  }
+  /// Waits for their end. Whoever started a process on a host has not always waited for it.
+  static bool all_end(const std::vector<pid_t>& processes) {
+    const auto lives = [](pid_t process) {
+      std::ifstream stat(fmt::format("/proc/{}/stat", process));
+      std::string line;
+      return std::getline(stat, line) && line.find(") Z ") == std::string::npos;
+    };
+    for (int i = 0; i < 3000 && std::ranges::any_of(processes, lives); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return std::ranges::none_of(processes, lives);
   }
 
   /// Starts a run of 2 ranks and interrupts it; another, if it had ended before.
-  void interrupt(const std::string& name, const std::vector<std::string>& settings) const {
+  void interrupt(const std::string& name, const std::vector<std::string>& line) const {
     for (int code = 0; code == 0;) {
       fs::remove_all(run(name));
-      const auto launcher = test::start(new_run(2, name, settings), log());
-      ranks_at_work(launcher, name);
+      const auto launcher = test::start(line, log());
+      wait_for_resume_state(name);
       ::kill(launcher, SIGINT);
       code = test::finish(launcher);
     }
@@ -125,10 +184,68 @@ TEST_F(Launch, CtrlCSavesAndAnotherNumberOfRanksContinues) {
   expect_success(new_run(0, "one", often));
   for (const int then : {0, 2}) {
     const auto name = fmt::format("stopped-{}", then);
-    interrupt(name, often);
+    interrupt(name, new_run(2, name, often));
     EXPECT_TRUE(test::contains(read_file(log()), "resume with")) << read_file(log());
     expect_success(resume(then, name));
     expect_same("one", name);
+  }
+}
+
+TEST_F(Launch, RanksOnHostsEndWithTheBitsOfOneProcess) {
+  expect_success(new_run(0, "one", kTwoParts));
+  expect_success(on_hosts(kHosts, new_run(2, "two", {"train.checkpoint_steps=3"})));
+  expect_same("one", "two");
+  for (const auto* host : {"me@127.0.0.1\n", "localhost\n"})
+    EXPECT_TRUE(test::contains(read_file(folder_ / "ssh.hosts"), host));
+  EXPECT_TRUE(test::contains(read_file(log()), run("two").string()));  // rank 0 prints through ssh
+  interrupt("stopped", on_hosts(kHosts, new_run(2, "stopped", {"train.checkpoint_steps=3"})));
+  EXPECT_TRUE(test::contains(read_file(log()), "resume with")) << read_file(log());
+  expect_success(on_hosts(kHosts, resume(2, "stopped")));
+  expect_same("one", "stopped");
+}
+
+TEST_F(Launch, NoRankOnAHostOutlivesTheLauncher) {
+  const auto launcher = test::start(on_hosts(kHosts, new_run(2, "two", kEndless)), log());
+  const auto ranks = ranks_on_hosts("two");
+  ASSERT_EQ(ranks.size(), 2);
+  ::kill(launcher, SIGKILL);
+  test::finish(launcher);
+  EXPECT_TRUE(all_end(ranks));
+}
+
+TEST_F(Launch, ARankThatDiesOnAHostEndsThoseOfAllHosts) {
+  const auto launcher = test::start(on_hosts(kHosts, new_run(2, "two", kEndless)), log());
+  const auto ranks = ranks_on_hosts("two");
+  ASSERT_EQ(ranks.size(), 2);
+  ::kill(ranks[1], SIGKILL);
+  EXPECT_EQ(test::finish(launcher), 1);
+  EXPECT_TRUE(all_end(ranks));
+  const auto text = read_file(log());
+  EXPECT_TRUE(test::contains(text, "ended with signal 9")) << text;
+  EXPECT_TRUE(test::contains(text, " ended with exit code 1")) << text;
+}
+
+TEST_F(Launch, NamesAHostThatCannotBeReachedAndWhatToDo) {
+  EXPECT_EQ(test::finish(test::start(on_hosts("127.0.0.1,nowhere", new_run(2, "two")), log())), 1);
+  const auto text = read_file(log());
+  EXPECT_TRUE(test::contains(text, "host nowhere ended with exit code 255")) << text;
+  EXPECT_TRUE(test::contains(text, "nowhere true' works without a password")) << text;
+  EXPECT_FALSE(fs::exists(run("two")));
+}
+
+TEST_F(Launch, RefusesHostsThatAreNone) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--hosts=a,,b"}, "'' in 'a,,b' is no host"},
+      {{"--hosts=a,b,a"}, "'a' comes twice"},
+      {{"--hosts=-oProxyCommand=x,b"}, "'-oProxyCommand=x' in"},
+      {{"--hosts", "", "-n", "1"}, "no host is named"},
+      {{"--hosts=a", "--ssh=/no/ssh"}, "no program '/no/ssh'"}};
+  for (const auto& [options, message] : cases) {
+    std::vector<std::string> line = {"launch"};
+    line.insert(line.end(), options.begin(), options.end());
+    line.insert(line.end(), {"train", "recipe.yaml"});
+    EXPECT_EQ(test::finish(test::start(line, log())), 2) << message;
+    EXPECT_TRUE(test::contains(read_file(log()), message));
   }
 }
 

@@ -105,6 +105,18 @@ inline void add_threads(CLI::App& app, int64_t& threads) {
       ->check(between(0, kMax));
 }
 
+/// Declares --hosts and --ssh.
+inline void add_hosts(CLI::App& app, std::string& hosts, std::string& ssh) {
+  app.add_option("--hosts", hosts, "hosts to work on, with commas between them")
+      ->type_name("HOST,HOST")
+      ->check(CLI::Validator(
+          [](std::string& list) -> std::string { return list.empty() ? "no host is named" : ""; },
+          /*validator_desc=*/""));
+  app.add_option("--ssh", ssh, "how to reach them; called as PROGRAM HOST COMMAND")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
+}
+
 /// Declares --precision.
 inline void add_precision(CLI::App& app, Precision& precision) {
   take_one_of(app.add_option("--precision", precision,

@@ -12,6 +12,8 @@ struct SweepCommandOptions {
   std::string file;
   std::string out = "sweeps";
   int64_t workers = 0;
+  std::string hosts;
+  std::string ssh = RemoteShell::kDefault;
   bool retry_failed = false;
   bool smoke = false;
 };
@@ -26,10 +28,13 @@ std::string command_line(const SweepCommandOptions& o) {
 
 int run_sweep_command(const SweepCommandOptions& o, Streams s) {
   const auto config = o.smoke ? smoke_sweep_config(read_sweep(o.file)) : read_sweep(o.file);
-  const SweepOptions options{.out = o.out,
-                             .workers = o.workers,
-                             .retry_failed = o.retry_failed,
-                             .command = command_line(o)};
+  const SweepOptions options{
+      .out = o.out,
+      .workers = o.workers,
+      .hosts = o.hosts.empty() ? std::vector<std::string>() : parse_hosts(o.hosts),
+      .ssh = o.ssh,
+      .retry_failed = o.retry_failed,
+      .command = command_line(o)};
   const auto folder = sweep_folder(config, options);
   s.err << "sweep folder " << folder.string() << '\n';
   const auto result = run_sweep(config, options);
@@ -54,9 +59,11 @@ Command sweep_command() {
         app.add_option("--out", o->out, "parent of the sweep folder")
             ->type_name("FOLDER")
             ->capture_default_str();
-        app.add_option("--workers", o->workers, "processes at once; 0 = as the sweep file says")
+        app.add_option("--workers", o->workers,
+                       "processes at once, on each host; 0 = as the sweep file says")
             ->capture_default_str()
             ->check(at_least(0));
+        add_hosts(app, o->hosts, o->ssh);
         app.add_flag("--retry-failed", o->retry_failed, "rerun failed runs");
         app.add_flag(
             "--smoke", o->smoke,
@@ -64,7 +71,8 @@ Command sweep_command() {
         app.footer(
             "The same command resumes an interrupted sweep. OUT/NAME holds results.md, "
             "results.csv, results.png\nand the runs, each with its log. The exit code is 1 if runs "
-            "are missing or failed.");
+            "are missing or failed.\nWith --hosts, each host needs this program, the current "
+            "folder and OUT under the same paths (a shared\nfile system).");
         return [o](Streams s) { return run_sweep_command(*o, s); };
       }};
 }

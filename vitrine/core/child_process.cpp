@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "vitrine/core/error.h"
 
@@ -52,6 +55,18 @@ std::vector<std::string> environment_with(
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
+fs::path find_program(const std::string& word) {
+  const auto runs = [](const fs::path& path) {
+    return fs::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
+  };
+  if (word.find('/') != std::string::npos) return runs(word) ? word : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (runs(fs::path(folder) / word)) return fs::path(folder) / word;
+  return "";
+}
+
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const ChildOptions& options) {
   const auto environment = environment_with(options.environment);
   const auto arguments = pointers_to(command), variables = pointers_to(environment);
@@ -60,7 +75,16 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const ChildO
     log = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) fail("cannot write {}: {}", options.log.string(), std::strerror(errno));
   }
-  const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int input = -1;
+  if (options.attached) {
+    int ends[2] = {-1, -1};
+    check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "cannot start {}: {}",
+          command[0], std::strerror(errno));
+    input_ = ends[0];
+    input = ends[1];
+  } else {
+    input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) become(arguments.data(), variables.data(), parent, input, log);
@@ -71,6 +95,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const ChildO
 }
 
 ChildProcess::~ChildProcess() {
+  if (input_ >= 0) ::close(input_);
   if (status_) return;
   ::kill(process_, SIGKILL);
   while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
@@ -88,6 +113,13 @@ bool ChildProcess::ended() {
 
 void ChildProcess::signal(int number) const {
   if (!status_) ::kill(process_, number);
+}
+
+void ChildProcess::interrupt() const {
+  if (input_ >= 0)
+    (void)::send(input_, "\n", 1, MSG_NOSIGNAL);  // no answer: it has ended, which is seen anyway
+  else
+    signal(SIGINT);
 }
 
 std::optional<int> ChildProcess::exit_code() const {

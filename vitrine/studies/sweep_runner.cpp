@@ -41,7 +41,9 @@ class StageRunner {
     if (options.only_stored) return results();
     make_folder(stage_.folder);
     stage_.write(results());
-    make_missing_runs(static_cast<size_t>(workers));
+    hosts_ = options.hosts;
+    if (hosts_.empty()) hosts_ = {""};  // here
+    make_missing_runs(workers);
     return results();
   }
 
@@ -65,13 +67,14 @@ class StageRunner {
     }
   }
 
-  void make_missing_runs(size_t workers) {
+  void make_missing_runs(int64_t workers) {
     Progress progress(stage_.label, static_cast<int64_t>(runs_.size()), stage_.unit);
     progress.start_at(static_cast<int64_t>(done_.size()));
     bool stopping = false;
     while (true) {
       if (interrupted() && !std::exchange(stopping, true)) stop();
-      while (!waiting_.empty() && working_.size() < workers) start_next();
+      for (const auto& host : hosts_)
+        while (!waiting_.empty() && working_on(host) < workers) start_next(host);
       if (working_.empty()) break;
       std::erase_if(working_, [&](const auto& worker) {
         if (!worker->ended()) return false;
@@ -84,8 +87,12 @@ class StageRunner {
     progress.update(static_cast<int64_t>(done_.size()), note_);
   }
 
-  void start_next() {
-    working_.push_back(std::make_unique<SweepWorker>(train_, waiting_.front()));
+  int64_t working_on(const std::string& host) const {
+    return std::ranges::count(working_, host, [](const auto& worker) { return worker->host(); });
+  }
+
+  void start_next(const std::string& host) {
+    working_.push_back(std::make_unique<SweepWorker>(train_, waiting_.front(), host));
     waiting_.pop_front();
   }
 
@@ -94,8 +101,19 @@ class StageRunner {
     for (const auto& worker : working_) worker->interrupt();
   }
 
+  /// The other hosts make the runs of one that cannot be used.
+  void leave_out(const SweepWorker& worker, const std::string& reason) {
+    std::erase(hosts_, worker.host());
+    check(!hosts_.empty(), "sweep: host {}: {}; then the same command resumes the sweep",
+          worker.host(), reason);
+    fmt::print(stderr, "note: host {} is left out: {}\n", worker.host(), reason);
+    waiting_.push_front(worker.job());
+  }
+
   void finish(const SweepWorker& worker) {
     if (interrupted() && !worker.succeeded()) return;  // interrupted, not failed
+    if (const auto reason = worker.host_failure(train_); !reason.empty())
+      return leave_out(worker, reason);
     const auto& folder = worker.job().folder;
     done_[folder] = worker.result();
     note_ = run_note(runs_[folder], varied_, done_[folder]);
@@ -119,6 +137,7 @@ class StageRunner {
   TrainProgram train_;
   std::map<fs::path, SweepPoint> runs_;  // each with a point that it belongs to
   std::map<fs::path, SweepRun> done_;
+  std::vector<std::string> hosts_;
   std::deque<SweepJob> waiting_;
   std::vector<std::unique_ptr<SweepWorker>> working_;
   std::string note_;
@@ -165,7 +184,9 @@ class Sweep {
       : config_(config),
         options_(options),
         folder_(sweep_folder(config, options)),
-        train_{program_of(options), folder_ / "recipe.yaml", config.threads} {}
+        train_{program_of(options), folder_ / "recipe.yaml", config.threads} {
+    if (!options.hosts.empty()) train_.shell.emplace(options.ssh);
+  }
 
   SweepResult run() const {
     const auto points = sweep_points(config_);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "vitrine/core/remote_shell.h"
 #include "vitrine/studies/sweep_config.h"
 #include "vitrine/studies/sweep_result.h"
 
@@ -9,9 +11,11 @@ namespace vitrine {
 
 /// How a sweep is run; none of it changes the results.
 struct SweepOptions {
-  fs::path out = "sweeps";    // the sweep's folder is OUT/NAME
-  fs::path program{};         // whose `train` makes the runs; empty: the program that calls
-  int64_t workers = 0;        // processes at once; 0: as the sweep file says
+  fs::path out = "sweeps";           // the sweep's folder is OUT/NAME
+  fs::path program{};                // whose `train` makes the runs; empty: the program that calls
+  int64_t workers = 0;               // processes at once (on each host); 0: as the sweep file says
+  std::vector<std::string> hosts{};  // where they work; none: here
+  std::string ssh = RemoteShell::kDefault;
   bool retry_failed = false;  // rerun what failed
   bool only_stored = false;   // make no runs and write nothing: give what is there
   std::string command{};      // the command line, for the heading of the tables

@@ -46,6 +46,16 @@ std::vector<std::string> prepare(const TrainProgram& train, const SweepJob& job)
   return command;
 }
 
+/// The same for a host: a `launch` of one process there, which can be interrupted from here and
+/// ends with us.
+std::vector<std::string> prepare_on(const std::string& host, const TrainProgram& train,
+                                    const SweepJob& job) {
+  auto command = prepare(train, job);
+  if (host.empty()) return command;
+  command.insert(command.begin() + 1, {"launch", "--attached", "--ranks", "1"});
+  return train.shell->on(host, command);
+}
+
 }  // namespace
 
 std::optional<SweepRun> stored_result(const SweepJob& job) {
@@ -58,8 +68,15 @@ std::optional<SweepRun> stored_result(const SweepJob& job) {
 
 void forget_failure(const SweepJob& job) { fs::remove(failure_of(job)); }
 
-SweepWorker::SweepWorker(const TrainProgram& train, SweepJob job)
-    : job_(std::move(job)), process_(prepare(train, job_), {.log = log_of(job_)}) {}
+SweepWorker::SweepWorker(const TrainProgram& train, SweepJob job, std::string host)
+    : job_(std::move(job)),
+      host_(std::move(host)),
+      process_(prepare_on(host_, train, job_), {.log = log_of(job_), .attached = !host_.empty()}) {}
+
+std::string SweepWorker::host_failure(const TrainProgram& train) const {
+  const auto code = process_.exit_code();
+  return host_.empty() || !code ? "" : train.shell->failure(host_, {train.program}, *code);
+}
 
 bool SweepWorker::succeeded() const {
   return process_.exit_code() == 0 && fs::exists(result_of(job_));

@@ -237,7 +237,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
     lock_run(lock, *stored);
     if (const auto note = recover_run_state(*stored); !note.empty()) say(note);
   }
-  if (stored) group.any(false);  // the others read the state behind that
+  if (stored) group.barrier();  // the others read the state behind that
   recipe.data = resolved_data_config(recipe.data);
   const auto begun_with = stored ? read_run_position(*stored).threads : 0;
   int64_t threads = at::get_num_threads();
@@ -261,7 +261,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
              caches_logits = teacher && recipe.data.augment.off();
   std::optional<Splits> computed;  // the data with what is computed once, before the first epoch
   if (caches_maps || caches_logits) {
-    if (!group.leads()) group.any(false);  // rank 0 computes, the others find its cache
+    if (!group.leads()) group.barrier();  // rank 0 computes, the others find its cache
     catch_interrupts();
     if (caches_maps && stored) load_run_weights(*stored, *model);
     computed = caches_maps ? backbone_map_splits(recipe, data, *model,
@@ -269,7 +269,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
                                                   .device = options.device,
                                                   .on_message = options.on_message})
                            : with_teacher_logits(recipe, data, *teacher, options.cache, say);
-    if (group.leads()) group.any(false);
+    if (group.leads()) group.barrier();
     if (!computed)
       return {.stop_reason = StopReason::Interrupted, .folder = stored ? stored->path() : ""};
   }

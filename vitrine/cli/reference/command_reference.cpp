@@ -67,7 +67,9 @@ CommandReference reference_of(const CLI::App& app, const std::string& before) {
                            .options = {},
                            .arguments = {},
                            .commands = {}};
-  for (const auto* option : app.get_options())
+  for (const auto* option : app.get_options([](const CLI::Option* o) {
+         return !o->get_group().empty();  // hidden
+       }))
     (option->nonpositional() ? command.options : command.arguments)
         .push_back(option_reference(*option));
   for (const auto* sub : app.get_subcommands({}))

@@ -10,7 +10,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr auto kBetween = seconds(2);
-constexpr auto kSilence = seconds(20);
 constexpr const char* kLeft = "left";
 
 std::string key_of(int64_t rank) { return fmt::format("beat/{}", rank); }
@@ -63,12 +62,12 @@ void RankMonitor::exchange(int64_t count) {
   }
 }
 
-std::string RankMonitor::trouble() const {
+std::string RankMonitor::trouble(seconds silence) const {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
-  if (now - reached_ > kSilence) return silent(/*rank=*/0, now - reached_);
+  if (now - reached_ > silence) return silent(/*rank=*/0, now - reached_);
   for (int64_t r = 0; r < std::ssize(beats_); ++r)
-    if (r != rank_ && beats_[r].sign != kLeft && now - beats_[r].at > kSilence)
+    if (r != rank_ && beats_[r].sign != kLeft && now - beats_[r].at > silence)
       return silent(r, now - beats_[r].at);
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -21,11 +22,13 @@ class RankMonitor {
   /// Tells the others that this rank leaves.
   ~RankMonitor();
 
-  /// Which rank is silent, and for how long; empty if none is.
-  std::string trouble() const;
+  /// Which rank has been silent for so long; empty if none has.
+  std::string trouble(std::chrono::seconds silence = kSilence) const;
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  static constexpr std::chrono::seconds kSilence{20};
 
   /// What is known of a rank: its last sign of life, and when it changed.
   struct Beat {

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "vitrine/core/error.h"
+#include "vitrine/train/distributed/local_address.h"
 #include "vitrine/train/distributed/rank_monitor.h"
 
 namespace vitrine {
@@ -27,6 +28,7 @@ constexpr auto kMeetingTime = seconds(60);
 // noticed at once.
 constexpr auto kCallTime = std::chrono::hours(24);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
+constexpr auto kEarlierSilence = seconds(10);
 constexpr int64_t kShortList = 64;  // numbers that are gathered in one call, their count included
 
 std::string variable(const char* name) {
@@ -59,13 +61,12 @@ StorePointer ours(StorePointer store) {
                                                 std::move(store));
 }
 
-/// Where this rank listens to the others.
+/// Where this rank listens to the others: on the network that leads to rank 0.
 std::shared_ptr<gloo::transport::Device> device_for(const WorkerPlace& place) {
   using Gloo = c10d::ProcessGroupGloo;
   if (const auto name = variable("GLOO_SOCKET_IFNAME"); !name.empty())
     return Gloo::createDeviceForInterface(name);
-  return place.rank == 0 ? Gloo::createDeviceForHostname(place.address)
-                         : Gloo::createDefaultDevice();
+  return Gloo::createDeviceForHostname(local_address_towards(place.address));
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ struct WorkerGroup::Connection {
   }
 
   ~Connection() {
-    if (monitor->trouble().empty()) return;
+    if (monitor->trouble(kEarlierSilence).empty()) return;
     group.release();  // both would wait for answers that never come
     (void)monitor.release();
   }
@@ -142,8 +143,10 @@ struct WorkerGroup::Connection {
       throw;
     } catch (const std::exception& e) {
       const std::string text = e.what();
-      fail("rank {} of {} lost the others ({}); the rank that stopped first says why", rank, size,
-           text.substr(0, text.find('\n')));
+      // The others may have noticed a silent rank earlier than we, and left.
+      const auto silent = monitor ? monitor->trouble(kEarlierSilence) : "";
+      fail("rank {} of {} lost the others ({}); {}", rank, size, text.substr(0, text.find('\n')),
+           silent.empty() ? "the rank that stopped first says why" : silent);
     }
   }
 
@@ -209,6 +212,11 @@ std::vector<std::vector<double>> WorkerGroup::gather(const std::vector<double>& 
 bool WorkerGroup::any(bool mine) const {
   const auto all = gather({mine ? 1.0 : 0.0});
   return std::ranges::any_of(all, [](const auto& each) { return each[0] != 0; });
+}
+
+void WorkerGroup::barrier() const {
+  if (!connection_) return;
+  connection_->guarded([&] { connection_->wait_for(connection_->group->barrier()); });
 }
 
 std::string WorkerGroup::from_leader(const std::string& text) const {

@@ -46,6 +46,8 @@ class WorkerGroup {
   std::vector<std::vector<double>> gather(const std::vector<double>& mine) const;
   /// Whether it holds on any rank.
   bool any(bool mine) const;
+  /// Waits until all ranks have come here.
+  void barrier() const;
   /// The text of rank 0.
   std::string from_leader(const std::string& text) const;
   /// The same for tensors of equal shapes on all ranks.
