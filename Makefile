@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup setup-tests program build test package fuzz web demo serve-demo bench-peers format clean
+.PHONY: setup setup-tests program build test package fuzz chaos check web demo serve-demo bench-peers format clean
 
 setup:
 	@tools/install_packages.sh
@@ -27,6 +27,15 @@ package: program
 fuzz: setup
 	@tools/install_packages.sh packages-fuzz.txt
 	@tools/fuzz.sh
+
+# Kills, full disks and the like: see docs/reliability.md. KILLS=N kills in all, SEED=N repeats their moments.
+chaos: program
+	@tools/chaos.sh
+
+# Sanitizers over the tests, clang-tidy and cppcheck; an hour and more.
+check: setup-tests
+	@tools/install_packages.sh packages-check.txt
+	@tools/check.sh
 
 web: setup
 	@cd web && npm ci && npm run build

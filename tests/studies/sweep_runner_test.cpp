@@ -219,10 +219,13 @@ TEST_F(SweepRunner, ContinuesAfterAKillAndLeavesNoProcessBehind) {
 
   let_go();
   write_file_atomically(sweep() / "runs/model.embed=8,seed=1/leftover", "");
+  const auto half_written = sweep() / "results.csv.1.tmp";
+  write_file_atomically(half_written, "");
   EXPECT_TRUE(is_complete(run(text), c));
   EXPECT_EQ(calls(""), 5);
   EXPECT_EQ(calls("model.embed=8"), 2);
   EXPECT_FALSE(fs::exists(sweep() / "runs/model.embed=8,seed=1/leftover"));
+  EXPECT_FALSE(fs::exists(half_written));
 }
 
 TEST_F(SweepRunner, SpreadsRunsOverHostsAndLeavesOutOneThatCannotBeUsed) {

@@ -9,62 +9,35 @@
 #include <utility>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/file_writing.h"
 
 namespace vitrine {
 namespace {
 
-/// A file being written; removed again unless it was kept.
+/// A file being written; removed again unless it was moved to its place.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(fs::path path) : path_(std::move(path)) {
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    check(fd_ >= 0, "write: cannot create {}: {}", path_.string(), std::strerror(errno));
-  }
+  explicit TemporaryFile(fs::path path) : file_(std::move(path), WritableFile::Mode::Replace) {}
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!kept_) ::unlink(path_.c_str());
+    if (!moved_) ::unlink(file_.path().c_str());
   }
 
-  void write(const void* bytes, size_t count) {
-    const char* from = static_cast<const char*>(bytes);
-    while (count > 0) {
-      const ssize_t written = ::write(fd_, from, count);
-      if (written < 0 && errno == EINTR) continue;
-      check(written >= 0,
-            "write: {}: {}; free space or choose another folder, earlier files are untouched",
-            path_.string(), std::strerror(errno));
-      from += written;
-      count -= static_cast<size_t>(written);
-    }
-  }
+  void write(const void* bytes, size_t count) { file_.write(bytes, count); }
 
   void move_to(const fs::path& target) {
-    // The calls stand alone: among the arguments, errno could be read before them.
-    const bool synced = ::fsync(fd_) == 0;
-    check(synced, "write: {}: {}", path_.string(), std::strerror(errno));
-    const bool closed = ::close(std::exchange(fd_, -1)) == 0;
-    check(closed, "write: {}: {}", path_.string(), std::strerror(errno));
-    const bool renamed = ::rename(path_.c_str(), target.c_str()) == 0;
-    check(renamed, "write: cannot rename {} to {}: {}", path_.string(), target.string(),
+    file_.sync();
+    file_.close();
+    moved_ = ::rename(file_.path().c_str(), target.c_str()) == 0;
+    check(moved_, "write: cannot rename {} to {}: {}", file_.path().string(), target.string(),
           std::strerror(errno));
-    kept_ = true;
     sync_folder(target.parent_path());
   }
 
  private:
-  static void sync_folder(const fs::path& folder) {
-    const int fd =
-        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    ::fsync(fd);
-    ::close(fd);
-  }
-
-  fs::path path_;
-  int fd_ = -1;
-  bool kept_ = false;
+  WritableFile file_;
+  bool moved_ = false;
 };
 
 /// A file that is open for reading.
@@ -126,9 +99,7 @@ std::string read_file(const fs::path& path, uint64_t most) {
 std::string read_file(const fs::path& path) { return read_file(path, kLargestFile); }
 
 void write_file_atomically(const fs::path& path, const std::function<void(const ByteSink&)>& fill) {
-  auto temporary = path;
-  temporary += fmt::format(".{}.tmp", ::getpid());
-  TemporaryFile file(temporary);
+  TemporaryFile file(temporary_path(path));
   fill([&](const void* bytes, size_t count) { file.write(bytes, count); });
   file.move_to(path);
 }
@@ -147,8 +118,12 @@ fs::path shipped_path(const fs::path& relative) {
 
 void make_folder(const fs::path& path) {
   std::error_code error;
-  fs::create_directories(path, error);
+  if (path.empty() || fs::is_directory(path, error)) return;
+  const auto parent = path.has_filename() ? path.parent_path() : path.parent_path().parent_path();
+  make_folder(parent);
+  const bool made = fs::create_directory(path, error);
   check(!error, "write: cannot make folder {}: {}", path.string(), error.message());
+  if (made) sync_folder(parent);
 }
 
 }  // namespace vitrine

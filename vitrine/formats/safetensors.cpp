@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <memory>
+#include <new>
 
 #include "vitrine/core/error.h"
 #include "vitrine/formats/file_mapping.h"
@@ -35,7 +36,10 @@ std::string stored_dtype(const torch::Tensor& tensor, const std::string& name,
 
 class Checksum {
  public:
-  Checksum() : state_(XXH3_createState()) { XXH3_64bits_reset(state_.get()); }
+  Checksum() : state_(XXH3_createState()) {
+    if (state_ == nullptr) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+  }
   void add(const void* bytes, size_t count) { XXH3_64bits_update(state_.get(), bytes, count); }
   void add(const torch::Tensor& tensor) { add(tensor.data_ptr(), tensor.nbytes()); }
   std::string digits() const {

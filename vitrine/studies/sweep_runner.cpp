@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/file_writing.h"
 #include "vitrine/core/folder_lock.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
@@ -40,6 +41,7 @@ class StageRunner {
     look_what_is_there(options.retry_failed);
     if (options.only_stored) return results();
     make_folder(stage_.folder);
+    remove_half_written(stage_.folder);
     stage_.write(results());
     hosts_ = options.hosts;
     if (hosts_.empty()) hosts_ = {""};  // here
@@ -281,6 +283,7 @@ SweepResult run_sweep(const SweepConfig& config, const SweepOptions& options) {
   const FolderLock lock(copies.folder,
                         fmt::format("sweep: another sweep is at work in {}; wait for its end",
                                     copies.folder.string()));
+  remove_half_written(copies.folder);
   claim(copies, config);
   catch_interrupts();
   return sweep.run();

@@ -1,19 +1,17 @@
 #include "vitrine/train/metrics.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/file_writing.h"
 
 namespace vitrine {
 
 MetricsFile::MetricsFile(fs::path path, int64_t keep_bytes) : path_(std::move(path)) {
+  if (!fs::exists(path_)) write_file_atomically(path_, "");  // so that the disk has its name
   std::error_code error;
-  if (keep_bytes >= 0 && fs::exists(path_) && bytes() > keep_bytes)
+  if (keep_bytes >= 0 && bytes() > keep_bytes)
     fs::resize_file(path_, static_cast<uintmax_t>(keep_bytes), error);
   check(!error, "metrics: cannot shorten {}: {}", path_.string(), error.message());
 }
@@ -22,17 +20,15 @@ void MetricsFile::add(const MetricsLine& line) {
   nlohmann::ordered_json j = {
       {"kind", line.kind}, {"epoch", line.epoch}, {"step", line.step}, {"time", line.time}};
   for (const auto& [name, value] : line.values) j[name] = value;
-  std::ofstream out(path_, std::ios::app | std::ios::binary);
-  out << j.dump() + "\n";
-  out.flush();
-  check(out.good(), "metrics: cannot write to {}; is the disk full?", path_.string());
+  WritableFile file(path_, WritableFile::Mode::Append);
+  file.write(j.dump() + "\n");
+  file.close();
 }
 
 void MetricsFile::sync() const {
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
+  WritableFile file(path_, WritableFile::Mode::Append);
+  file.sync();
+  file.close();
 }
 
 int64_t MetricsFile::bytes() const {

@@ -159,9 +159,28 @@ class Run {
   std::optional<RunRecords> records_;
 };
 
-RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options) {
-  auto folder = options.folder.empty() ? RunFolder::create(options.out, recipe.name)
-                                       : RunFolder::create_at(options.folder);
+void lock_run(std::optional<FolderLock>& lock, const fs::path& folder) {
+  lock.emplace(folder, fmt::format("run: another process is at work in {}; wait for its end",
+                                   folder.string()));
+}
+
+/// A folder that is given is locked before anything is looked up or written there: another process
+/// may be given the same.
+RunFolder lock_new_folder(const Recipe& recipe, const RunOptions& options,
+                          std::optional<FolderLock>& lock) {
+  if (options.folder.empty()) {
+    auto folder = RunFolder::create(options.out, recipe.name);
+    lock_run(lock, folder.path());
+    return folder;
+  }
+  make_folder(options.folder);
+  lock_run(lock, options.folder);
+  return RunFolder::create_at(options.folder);
+}
+
+RunFolder make_run_folder(const Recipe& recipe, const RunOptions& options,
+                          std::optional<FolderLock>& lock) {
+  auto folder = lock_new_folder(recipe, options, lock);
   write_file_atomically(folder.recipe(), to_yaml(recipe));
   if (options.write_reports)
     write_file_atomically(folder.path() / "model_summary.txt",
@@ -202,17 +221,12 @@ Recipe split_for(Recipe recipe, int64_t ranks) {
   return recipe;
 }
 
-void lock_run(std::optional<FolderLock>& lock, const RunFolder& folder) {
-  const auto path = folder.path().string();
-  lock.emplace(path, fmt::format("run: another process is at work in {}; wait for its end", path));
-}
-
-/// Rank 0 makes the folder, the others open it.
+/// Rank 0 makes the folder and locks it, the others open it.
 RunFolder shared_run_folder(const Recipe& recipe, const RunOptions& options,
-                            const WorkerGroup& group) {
-  if (group.size() == 1) return make_run_folder(recipe, options);
+                            const WorkerGroup& group, std::optional<FolderLock>& lock) {
+  if (group.size() == 1) return make_run_folder(recipe, options, lock);
   std::optional<RunFolder> made;
-  if (group.leads()) made = make_run_folder(recipe, options);
+  if (group.leads()) made = make_run_folder(recipe, options, lock);
   const auto path = group.from_leader(made ? fs::absolute(made->path()).string() : "");
   return made ? *made : RunFolder::open(path);
 }
@@ -234,7 +248,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
     if (options.on_message && group.leads()) options.on_message(text);
   };
   if (stored && group.leads()) {
-    lock_run(lock, *stored);
+    lock_run(lock, stored->path());
     if (const auto note = recover_run_state(*stored); !note.empty()) say(note);
   }
   if (stored) group.barrier();  // the others read the state behind that
@@ -275,8 +289,7 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
   }
   const auto fingerprint = fingerprint_of(recipe, data);
   check_same_on_all(group, recipe, fingerprint);
-  const auto folder = stored ? *stored : shared_run_folder(recipe, options, group);
-  if (!stored && group.leads()) lock_run(lock, folder);
+  const auto folder = stored ? *stored : shared_run_folder(recipe, options, group, lock);
   std::optional<BackboneBypass> bypass;
   if (caches_maps) bypass.emplace();
   return Run(recipe, options, group, folder, computed ? *computed : data, teacher)

@@ -2,25 +2,12 @@
 
 #include <fmt/chrono.h>
 
-#include <algorithm>
-#include <cctype>
 #include <ctime>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/file_writing.h"
 
 namespace vitrine {
-namespace {
-
-/// Whether the name is that of a file that `write_file_atomically` had not yet moved to its place:
-/// NAME.PROCESS.tmp.
-bool is_half_written(const fs::path& path) {
-  const auto process = path.stem().extension().string();
-  return path.extension() == ".tmp" && process.size() > 1 &&
-         std::all_of(process.begin() + 1, process.end(),
-                     [](unsigned char c) { return std::isdigit(c); });
-}
-
-}  // namespace
 
 RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
   make_folder(root);
@@ -31,6 +18,7 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
     check(!error, "run: cannot make folder {}: {}", path.string(), error.message());
     path = root / fmt::format("{}-{}", stem, i);
   }
+  sync_folder(root);
   make_folder(path / "checkpoints");
   return RunFolder(path);
 }
@@ -44,9 +32,7 @@ RunFolder RunFolder::create_at(const fs::path& path) {
 }
 
 void RunFolder::remove_leftovers() const {
-  for (const auto& folder : {path_, path_ / "checkpoints"})
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (is_half_written(entry.path())) fs::remove(entry.path());
+  for (const auto& folder : {path_, path_ / "checkpoints"}) remove_half_written(folder);
 }
 
 RunFolder RunFolder::open(const fs::path& path) {

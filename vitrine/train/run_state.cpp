@@ -1,11 +1,11 @@
 #include "vitrine/train/run_state.h"
 
 #include <torch/torch.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
+#include "vitrine/core/file_writing.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/checkpoint.h"
 #include "vitrine/weights/format_version.h"
@@ -72,16 +72,27 @@ void check_exists(const RunFolder& folder) {
 
 void check_whole(const fs::path& state) { position_of(load_safetensors(state).metadata, state); }
 
+/// Whether a file system has no hard links, or no more for this file.
+bool cannot_link(const std::error_code& error) {
+  return error == std::errc::operation_not_permitted || error == std::errc::too_many_links ||
+         error == std::errc::operation_not_supported || error == std::errc::function_not_supported;
+}
+
 /// A link, so that there is a whole state at any moment, even if the disk is full.
 void keep_as_previous(const RunFolder& folder) {
-  auto temporary = folder.previous_resume();
-  temporary += fmt::format(".{}.tmp", ::getpid());
+  const auto state = folder.resume(), previous = folder.previous_resume(),
+             temporary = temporary_path(previous);
   std::error_code error;
   // Killed between this and the next state, a run has both names for one file already, and
   // renaming one name of a file to another of its names would leave both.
-  if (fs::equivalent(folder.resume(), folder.previous_resume(), error)) return;
-  fs::create_hard_link(folder.resume(), temporary, error);
-  if (!error) fs::rename(temporary, folder.previous_resume(), error);
+  if (!fs::exists(state) || fs::equivalent(state, previous, error)) return;
+  fs::create_hard_link(state, temporary, error);
+  if (cannot_link(error)) return;
+  if (!error) fs::rename(temporary, previous, error);
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  fail("resume: cannot keep {} as {}: {}", state.string(), previous.string(), error.message());
 }
 
 }  // namespace
