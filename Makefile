@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup setup-tests program build test package fuzz web demo serve-demo bench-peers format clean
+.PHONY: setup setup-tests program build test package fuzz fuzz-server web demo serve-demo bench-peers bench-serve format clean
 
 setup:
 	@tools/install_packages.sh
@@ -28,6 +28,12 @@ fuzz: setup
 	@tools/install_packages.sh packages-fuzz.txt
 	@tools/fuzz.sh
 
+# N requests to a whole server: see docs/reliability.md.
+N ?= 100000
+fuzz-server: program
+	@cmake --build --preset release --target fuzz_server
+	@build/tests/serve/fuzz_server $(N)
+
 web: setup
 	@cd web && npm ci && npm run build
 
@@ -39,6 +45,11 @@ serve-demo: program
 
 bench-peers: program
 	@bench/peers/compare.sh
+
+# The server under load: see docs/serving.md. LOAD="--photos FOLDER ..." gives options.
+bench-serve: program
+	@cmake --build --preset release --target serve_load
+	@build/bench/serve_load $(LOAD)
 
 format:
 	@clang-format -i $$(git ls-files '*.h' '*.cpp')
