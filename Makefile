@@ -1,5 +1,6 @@
 # The front door: every target does all its set-up on a fresh Debian 12 machine.
-.PHONY: setup setup-tests program build test package fuzz chaos check web demo serve-demo bench-peers format clean
+.PHONY: setup setup-tests program build test package fuzz fuzz-server chaos check web demo serve-demo bench-peers bench-serve \
+        format clean
 
 setup:
 	@tools/install_packages.sh
@@ -37,6 +38,12 @@ check: setup-tests
 	@tools/install_packages.sh packages-check.txt
 	@tools/check.sh
 
+# N requests to a whole server: see docs/reliability.md.
+N ?= 100000
+fuzz-server: program
+	@cmake --build --preset release --target fuzz_server
+	@build/tests/serve/fuzz_server $(N)
+
 web: setup
 	@cd web && npm ci && npm run build
 
@@ -48,6 +55,11 @@ serve-demo: program
 
 bench-peers: program
 	@/usr/bin/python3 bench/peers/compare.py $(if $(FAMILIES),--families)
+
+# The server under load: see docs/serving.md. LOAD="--photos FOLDER ..." gives options.
+bench-serve: program
+	@cmake --build --preset release --target serve_load
+	@build/bench/serve_load $(LOAD)
 
 format:
 	@clang-format -i $$(git ls-files '*.h' '*.cpp')

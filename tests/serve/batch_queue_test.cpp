@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<float> doubled(const std::vector<float>& inputs, int64_t /*rows*/) {
-  auto outputs = inputs;
+std::vector<float> doubled(std::span<const float> inputs, int64_t /*rows*/) {
+  std::vector<float> outputs(inputs.begin(), inputs.end());
   for (auto& value : outputs) value *= 2;
   return outputs;
 }
@@ -108,6 +108,16 @@ TEST(BatchQueue, RefusesWhatDoesNotFit) {
   for (auto& answer : answers) EXPECT_EQ(answer.get(), std::vector<float>{2});
 }
 
+TEST(BatchQueue, KeepsAPlaceForARequestThatIsStillDecoded) {
+  BatchQueue queue({.queue = 1, .max_batch = 4, .max_delay = 0}, doubled, ignore);
+  auto place = queue.reserve();
+  EXPECT_THROW(queue.reserve(), QueueFull);
+  EXPECT_EQ(queue.run([] { return 7; }, kNoDeadline), 7);  // other work has places of its own
+  EXPECT_EQ(queue.infer(std::move(place), {1}, 1, kNoDeadline), std::vector<float>{2});
+  queue.reserve();  // one that is not used is free again
+  EXPECT_EQ(queue.infer({3}, 1, kNoDeadline), std::vector<float>{6});
+}
+
 TEST(BatchQueue, AnswersAtTheDeadlineAndNeverComputesWhatCameTooLate) {
   std::atomic<int> computed = 0;
   BatchQueue queue({.queue = 4, .max_batch = 4, .max_delay = 0}, doubled,
@@ -124,7 +134,7 @@ TEST(BatchQueue, AnswersAtTheDeadlineAndNeverComputesWhatCameTooLate) {
 TEST(BatchQueue, TakesTurnsBetweenLongJobs) {
   std::string order;
   {
-    BatchQueue queue({.queue = 2, .max_batch = 4, .max_delay = 0}, doubled, ignore);
+    BatchQueue queue({.max_batch = 4, .max_delay = 0, .jobs = 2}, doubled, ignore);
     Barrier barrier;
     auto busy = barrier.occupy(queue);
     for (const char name : {'a', 'b'})
@@ -143,7 +153,7 @@ TEST(BatchQueue, TakesTurnsBetweenLongJobs) {
 TEST(BatchQueue, DoesOtherWorkBetweenTurnsWhichFillNoQueue) {
   std::atomic<bool> stop = false;
   std::promise<void> begun;
-  BatchQueue queue({.queue = 1, .max_batch = 4, .max_delay = 0}, doubled, ignore);
+  BatchQueue queue({.queue = 1, .max_batch = 4, .max_delay = 0, .jobs = 1}, doubled, ignore);
   queue.take_turns([&, turns = 0]() mutable {
     if (++turns == 2) begun.set_value();
     return !stop;
@@ -158,14 +168,14 @@ TEST(BatchQueue, HandsErrorsToThoseWhoAskedAndGoesOn) {
   std::atomic<bool> broken = true;
   BatchQueue queue(
       {},
-      [&](const std::vector<float>& inputs, int64_t) {
+      [&](std::span<const float> inputs, int64_t rows) {
         check(!broken, "broken");
-        return inputs;
+        return doubled(inputs, rows);
       },
       ignore);
   EXPECT_THROW(queue.infer({1}, 1, kNoDeadline), Error);
   broken = false;
-  EXPECT_EQ(queue.infer({1}, 1, kNoDeadline), std::vector<float>{1});
+  EXPECT_EQ(queue.infer({1}, 1, kNoDeadline), std::vector<float>{2});
   EXPECT_THROW(queue.run([]() -> int { fail("no"); }, kNoDeadline), Error);
 }
 

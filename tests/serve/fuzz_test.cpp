@@ -9,10 +9,8 @@
 #include <mutex>
 
 #include "tests/serve/fuzz_requests.h"
+#include "tests/serve/fuzz_target.h"
 #include "tests/support/raw_connection.h"
-#include "tests/support/small_generators.h"
-#include "tests/support/small_server.h"
-#include "vitrine/data/sentences.h"
 
 namespace vitrine::serve {
 namespace {
@@ -83,23 +81,15 @@ bool is_incomplete(const test::FuzzRequest& request) {
 }  // namespace
 
 TEST(ServeFuzz, AnswersOrClosesWithinItsLimits) {
-  const test::TemporaryFolder folder;
-  const auto words = (folder / "words.safetensors").string(),
-             images = (folder / "images.safetensors").string(),
-             adder = (folder / "adder.safetensors").string();
-  test::save_shaken(words, test::kSentences, sentence_vocabulary().words());
-  test::save_shaken(images, test::kImageBytes);
-  test::save_shaken(adder, "{name: addition_transformer}");
   // More connections than clients: those that a client has left are held for a moment.
-  const test::SmallServer s({.transport = kLimits}, "vit_c10_small", test::kSmallVit,
-                            {words, images, adder});
+  const test::FuzzTarget target(kLimits);
   std::atomic<uint64_t> next = 0;
   std::mutex mutex;
   std::map<std::string, std::map<std::string, int>> table;  // by kind and outcome
   const auto work = [&] {
     for (auto number = next++; number < kRequests; number = next++) {
       const auto request = test::fuzz_request(kSeed, number);
-      const auto outcome = outcome_of(request, s.server->port());
+      const auto outcome = outcome_of(request, target.port());
       const bool late = outcome.waited > kSoon;
       const std::lock_guard lock(mutex);
       ++table[request.kind][outcome.status() + (late ? " late" : "")];
@@ -119,7 +109,7 @@ TEST(ServeFuzz, AnswersOrClosesWithinItsLimits) {
     for (const auto& [name, count] : outcomes) line += fmt::format("  {} x {}", count, name);
     std::cout << fmt::format("{:<16}{}\n", kind, line);
   }
-  EXPECT_EQ(s.client().Post("/v1/classify", test::noise_png(1), test::kPng)->status, 200);
+  EXPECT_EQ(target.classify().size(), 4);
 }
 
 }  // namespace vitrine::serve

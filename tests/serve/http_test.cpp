@@ -117,6 +117,7 @@ TEST(Serve, JoinsRequestsToBatches) {
   has("vitrine_batch_size_bucket{model=\"small\",le=\"2\"} 0");
   has("vitrine_requests_total{route=\"/v1/classify\",status=\"200\"} 8");
   has("vitrine_queue_length{model=\"small\"} 0");
+  EXPECT_NE(metrics->body.find("\nprocess_resident_memory_bytes "), std::string::npos);
 }
 
 TEST(Serve, LogsALineOfJsonPerRequest) {

@@ -62,6 +62,38 @@ TEST(ServeLimits, RefusesMoreThanTheQueueHolds) {
   for (auto& status : accepted) EXPECT_EQ(status.get(), 200);
 }
 
+TEST(ServeLimits, RefusesWhatTheQueueCannotHoldBeforeItIsDecoded) {
+  const test::SmallServer s({.batch = {.queue = 1}});
+  std::future<int> accepted;
+  {
+    const test::BusyModel busy(*s.server);
+    accepted = std::async(std::launch::async, [&] { return status_of(classify(s)); });
+    while (busy.waiting() < 1) std::this_thread::sleep_for(1ms);
+    for (const auto* path : {"/v1/classify", "/v2/models/small/infer"})
+      test::expect_error(s.client().Post(path, "no image, no tensor", test::kPng), 503,
+                         "the queue is full");
+  }
+  EXPECT_EQ(accepted.get(), 200);
+}
+
+TEST(ServeLimits, BoundsTheMemoryOfAnswersUnderWay) {
+  const test::SmallServer s({.max_answers = 1});  // of any size there may be one
+  const auto ask = [&] { return s.client().Post("/v1/attention", test::noise_png(1), test::kPng); };
+  std::future<int> accepted;
+  {
+    const test::BusyModel busy(*s.server);
+    accepted = std::async(std::launch::async, [&] { return status_of(ask()); });
+    while (busy.waiting() < 1) std::this_thread::sleep_for(1ms);
+    const auto refused = ask();
+    test::expect_error(refused, 503, "the answers under way take");
+    EXPECT_EQ(refused->get_header_value("Retry-After"), "1");
+  }
+  EXPECT_EQ(accepted.get(), 200);
+  int status = 503;  // until the server knows that the first one is sent
+  for (int i = 0; i < 60000 && status == 503; ++i) status = status_of(ask());
+  EXPECT_EQ(status, 200);
+}
+
 TEST(ServeLimits, AnswersAtTheDeadline) {
   const test::SmallServer s;
   {

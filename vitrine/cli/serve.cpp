@@ -16,6 +16,7 @@ struct ServeOptions {
   serve::ServeConfig config{};
   std::string runs = "runs", sweeps = "sweeps", page;
   int64_t max_body = 16;  // megabytes
+  int64_t queue = 0;      // 0: as many as a batch has
   int64_t threads = 0;
   bool quiet = false;
 };
@@ -27,7 +28,9 @@ int run_serve(ServeOptions o, Streams streams) {
   config.sweeps = o.sweeps;
   config.page = o.page;
   config.transport.max_body = o.max_body << 20;
-  config.transport.connections = config.batch.queue + config.batch.max_batch + 64;
+  auto& batch = config.batch;
+  batch.queue = o.queue > 0 ? o.queue : batch.max_batch;
+  config.transport.connections = batch.queue + batch.max_batch + batch.jobs + 64;
   if (const char* token = std::getenv("VITRINE_TOKEN"); token != nullptr && config.token.empty())
     config.token = token;
   say_precision(config.precision, streams.err);
@@ -77,8 +80,8 @@ Command serve_command() {
         app.add_option("--cors", c.cors,
                        "origin whose pages may send requests, such as "
                        "https://example.org; default: none");
-        app.add_option("--queue", c.batch.queue, "requests that may wait for a model")
-            ->capture_default_str()
+        app.add_option("--queue", o->queue,
+                       "requests that may wait for a batch; default: as many as --max-batch")
             ->check(between(1, 4096));
         app.add_option("--max-batch", c.batch.max_batch, "images in one forward pass")
             ->capture_default_str()

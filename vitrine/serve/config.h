@@ -17,6 +17,7 @@ struct ServeConfig {
   std::string token{};         // that clients must send; empty: none
   std::string cors{};          // an origin whose pages may ask; empty: none
   int64_t max_pixels = int64_t{32} * 1000000;  // of an image
+  int64_t max_answers = int64_t{256} << 20;    // bytes of large answers at once
 };
 
 }  // namespace vitrine::serve

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,7 @@ struct Response {
   // Instead of a body: called once, behind the header, on the thread of the connection. Throws
   // nothing, and returns when all is sent or the client has gone.
   std::function<void(BodyStream&)> stream{};
+  std::shared_ptr<const void> held{};  // freed when the answer has been sent
 };
 
 /// An error that becomes an answer with this status.

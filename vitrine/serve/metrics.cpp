@@ -1,6 +1,10 @@
 #include "vitrine/serve/metrics.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 
 namespace vitrine::serve {
 namespace {
@@ -22,6 +26,22 @@ std::string lines_of(const std::string& name, const std::string& label, const Hi
                     "{0}_bucket{{{1},le=\"+Inf\"}} {2}\n{0}_sum{{{1}}} {3}\n"
                     "{0}_count{{{1}}} {2}\n",
                     name, label, h.count, h.sum);
+}
+
+/// What Prometheus calls the metrics of any process.
+std::string process_lines() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return header("process_cpu_seconds_total", "counter", "Processor time, user and system.") +
+         fmt::format("process_cpu_seconds_total {:.3f}\n",
+                     seconds(used.ru_utime) + seconds(used.ru_stime)) +
+         header("process_resident_memory_bytes", "gauge", "Resident memory.") +
+         fmt::format("process_resident_memory_bytes {}\n", resident * ::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -67,7 +87,7 @@ std::string Metrics::text(const std::vector<QueueLength>& queues) const {
   text += header("vitrine_queue_length", "gauge", "Requests that wait for the model.");
   for (const auto& [model, waiting] : queues)
     text += fmt::format("vitrine_queue_length{{model=\"{}\"}} {}\n", model, waiting);
-  return text;
+  return text + process_lines();
 }
 
 }  // namespace vitrine::serve

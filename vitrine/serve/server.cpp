@@ -15,7 +15,7 @@ Server::Server(const ServeConfig& config, const std::vector<std::string>& models
       app_(config, filled(models_, models), metrics_, log),
       http_(config.transport,
             {.admit = [this](const Request& head) { return app_.admit(head); },
-             .answer = [this](const Request& request) { return app_.answer(request); }}) {}
+             .answer = [this](Request request) { return app_.answer(std::move(request)); }}) {}
 
 void Server::stop() {
   app_.drain();

@@ -1,6 +1,7 @@
 // The images of this session: drawn samples, and those that the user brought. They stay in memory; the address
 // names them, but a permalink to one's own image needs the image again.
 
+import { kExifBytes, orientationOf } from "./exif";
 import automobile from "./samples/automobile.svg";
 import bird from "./samples/bird.svg";
 import cat from "./samples/cat.svg";
@@ -65,9 +66,8 @@ export async function cutTo({ bitmap }: LoadedImage, width: number, height: numb
 /** Takes in a file; throws if the browser cannot decode it. */
 export async function addImage(file: Blob): Promise<LoadedImage> {
   const bitmap = await createImageBitmap(file);
-  const asStored = await createImageBitmap(file, { imageOrientation: "none" });
-  // The server does not turn photographs by their EXIF orientation: send them upright.
-  const turned = asStored.width !== bitmap.width;
+  // The browser turns and mirrors photographs by their EXIF orientation, the server does not: send them upright.
+  const turned = orientationOf(await file.slice(0, kExifBytes).arrayBuffer()) > 1;
   const blob =
     !turned && kServerTypes.includes(file.type)
       ? file

@@ -7,6 +7,7 @@ namespace vitrine::serve {
 struct BatchQueue::Job {
   std::vector<float> inputs{};
   int64_t rows = 0;
+  Place place{};
   std::function<bool()> work{};  // instead of inputs; whether there is more of it
   bool begun = false;            // it has had a turn
   Deadline deadline = kNoDeadline;
@@ -15,7 +16,10 @@ struct BatchQueue::Job {
 };
 
 BatchQueue::BatchQueue(const BatchLimits& limits, Forward forward, Observe observe)
-    : limits_(limits), forward_(std::move(forward)), observe_(std::move(observe)) {
+    : limits_(limits),
+      forward_(std::move(forward)),
+      observe_(std::move(observe)),
+      free_places_(limits.queue) {
   check(limits_.queue >= 1 && limits_.max_batch >= 1 && limits_.max_delay >= 0,
         "serve: queue {}, max-batch {} and max-delay {} must be at least 1, 1 and 0", limits_.queue,
         limits_.max_batch, limits_.max_delay);
@@ -31,8 +35,19 @@ BatchQueue::~BatchQueue() {
   thread_.join();
 }
 
-std::vector<float> BatchQueue::infer(std::vector<float> inputs, int64_t rows, Deadline deadline) {
+BatchQueue::Place BatchQueue::reserve() {
+  if (--free_places_ < 0) {
+    ++free_places_;
+    throw QueueFull(
+        fmt::format("the queue is full ({} requests wait); try again later", limits_.queue));
+  }
+  return {this, [this](const void*) { ++free_places_; }};
+}
+
+std::vector<float> BatchQueue::infer(Place place, std::vector<float> inputs, int64_t rows,
+                                     Deadline deadline) {
   auto job = std::make_shared<Job>();
+  job->place = std::move(place);
   job->inputs = std::move(inputs);
   job->rows = rows;
   job->deadline = deadline;
@@ -57,8 +72,9 @@ void BatchQueue::take_turns(std::function<bool()> turn) {
 
 void BatchQueue::enqueue(std::shared_ptr<Job> job) {
   const std::lock_guard lock(mutex_);
-  if (const auto waiting = not_begun(); waiting >= limits_.queue)
-    throw QueueFull(fmt::format("the queue is full ({} requests wait); try again later", waiting));
+  if (job->work && not_begun(/*other_work=*/true) >= limits_.jobs)
+    throw QueueFull(
+        fmt::format("the queue is full ({} requests wait); try again later", limits_.jobs));
   jobs_.push_back(std::move(job));
   changed_.notify_all();  // under the lock: behind it, the job may be done and the queue gone
 }
@@ -74,11 +90,13 @@ std::vector<float> BatchQueue::submit(std::shared_ptr<Job> job) {
 
 int64_t BatchQueue::waiting() const {
   const std::lock_guard lock(mutex_);
-  return not_begun();
+  return not_begun(/*other_work=*/false) + not_begun(/*other_work=*/true);
 }
 
-int64_t BatchQueue::not_begun() const {
-  return std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return !job->begun; });
+int64_t BatchQueue::not_begun(bool other_work) const {
+  return std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return !job->begun && (job->work != nullptr) == other_work;
+  });
 }
 
 BatchQueue::Jobs BatchQueue::next() {
@@ -88,6 +106,7 @@ BatchQueue::Jobs BatchQueue::next() {
   const auto take = [&] {
     auto job = std::move(jobs_.front());
     jobs_.pop_front();
+    job->place.reset();
     return job;
   };
   Jobs batch = {take()};
@@ -106,17 +125,20 @@ BatchQueue::Jobs BatchQueue::next() {
 }
 
 void BatchQueue::compute(const Jobs& jobs) {
-  std::vector<float> inputs, outputs;
-  int64_t rows = 0;
-  for (const auto& job : jobs) {
-    inputs.insert(inputs.end(), job->inputs.begin(), job->inputs.end());
-    rows += job->rows;
+  auto inputs = std::move(jobs[0]->inputs);
+  auto rows = jobs[0]->rows;
+  const auto width = inputs.size() / static_cast<size_t>(rows);
+  if (jobs.size() > 1) inputs.reserve(width * static_cast<size_t>(limits_.max_batch));
+  for (size_t i = 1; i < jobs.size(); ++i) {
+    inputs.insert(inputs.end(), jobs[i]->inputs.begin(), jobs[i]->inputs.end());
+    rows += jobs[i]->rows;
   }
-  const auto width = std::ssize(inputs) / rows;
+  std::vector<float> outputs;
   for (int64_t first = 0; first < rows; first += limits_.max_batch) {
     const auto count = std::min(limits_.max_batch, rows - first);
-    const auto begin = inputs.begin() + first * width;
-    const auto part = forward_(std::vector<float>(begin, begin + count * width), count);
+    const auto part = forward_(std::span(inputs).subspan(width * static_cast<size_t>(first),
+                                                         width * static_cast<size_t>(count)),
+                               count);
     outputs.insert(outputs.end(), part.begin(), part.end());
     observe_(count);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -21,9 +23,10 @@ using Deadline = Clock::time_point;
 inline constexpr Deadline kNoDeadline = Deadline::max();
 
 struct BatchLimits {
-  int64_t queue = 64;     // requests that wait; more are refused
+  int64_t queue = 8;      // requests that wait for a batch; more are refused
   int64_t max_batch = 8;  // examples in one forward pass
   double max_delay = 2;   // milliseconds that the first of a batch waits for others
+  int64_t jobs = 64;      // other work that waits, such as explanations; more is refused
 };
 
 /// The queue is full; the request may be sent again later.
@@ -41,7 +44,7 @@ class DeadlinePassed : public Error {
 class BatchQueue {
  public:
   /// Rows of inputs to rows of outputs.
-  using Forward = std::function<std::vector<float>(const std::vector<float>& inputs, int64_t rows)>;
+  using Forward = std::function<std::vector<float>(std::span<const float> inputs, int64_t rows)>;
   /// Told the rows of every forward pass.
   using Observe = std::function<void(int64_t rows)>;
 
@@ -50,9 +53,18 @@ class BatchQueue {
   BatchQueue& operator=(const BatchQueue&) = delete;
   ~BatchQueue();
 
-  /// The outputs of `rows` examples. Throws `QueueFull`, `DeadlinePassed`, or what `forward`
-  /// throws.
-  std::vector<float> infer(std::vector<float> inputs, int64_t rows, Deadline deadline);
+  /// One of the places of those that wait for a batch. Taken before a request is decoded, so that
+  /// one that is refused costs nothing.
+  using Place = std::shared_ptr<const void>;
+  /// Throws `QueueFull`.
+  Place reserve();
+  /// The outputs of `rows` examples; their batch frees the place when it begins. Throws
+  /// `DeadlinePassed`, or what `forward` throws.
+  std::vector<float> infer(Place place, std::vector<float> inputs, int64_t rows, Deadline deadline);
+  /// The same; throws also `QueueFull`.
+  std::vector<float> infer(std::vector<float> inputs, int64_t rows, Deadline deadline) {
+    return infer(reserve(), std::move(inputs), rows, deadline);
+  }
   /// What `work` returns, called on the thread; throws as `infer` does. It must own all it uses: it
   /// may still run when the caller has left at the deadline.
   template <typename Work>
@@ -75,7 +87,7 @@ class BatchQueue {
   void submit_work(std::function<void()> work, Deadline deadline);
   std::vector<float> submit(std::shared_ptr<Job> job);
   void enqueue(std::shared_ptr<Job> job);
-  int64_t not_begun() const;
+  int64_t not_begun(bool other_work) const;
   void serve();
   /// The jobs to do next: examples, or a single other job; none at the end.
   Jobs next();
@@ -88,6 +100,7 @@ class BatchQueue {
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Job>> jobs_;
   bool stopping_ = false;
+  std::atomic<int64_t> free_places_;
   std::thread thread_;
 };
 

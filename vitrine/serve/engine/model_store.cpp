@@ -28,7 +28,7 @@ ActiveModel::ActiveModel(const std::string& name, const fs::path& path, Precisio
     : model(load_served_model(name, path, precision)),
       queue(
           limits,
-          [this](const std::vector<float>& inputs, int64_t rows) {
+          [this](std::span<const float> inputs, int64_t rows) {
             return model->forward(inputs, rows);
           },
           [&metrics, name](int64_t rows) { metrics.count_batch(name, rows); }) {}

@@ -61,7 +61,7 @@ AttentionBytes bytes_of(const AttentionRecord& layer) {
 }
 
 /// A view of the numbers as the network's input; they must outlive it.
-torch::Tensor as_input(const std::vector<float>& values, int64_t rows, const ClassifierCard& card) {
+torch::Tensor as_input(std::span<const float> values, int64_t rows, const ClassifierCard& card) {
   TORCH_INTERNAL_ASSERT(std::ssize(values) == rows * card.input_values());
   return torch::from_blob(const_cast<float*>(values.data()),
                           {rows, card.channels, card.image, card.image});
@@ -99,6 +99,9 @@ ServedClassifier::ServedClassifier(ModelCard card, LoadedCheckpoint loaded)
   card_.stretch = info.preprocess->stretch;
   card_.classes = info.classes;
   card_.methods = methods_of(*loaded_);
+  if (std::ranges::count(card_.methods, ExplainMethod::Rollout) > 0)  // others never hold weights
+    for (const auto& layer : attention(std::vector<float>(card_.input_values())).layers)
+      card_.attention_bytes += std::ssize(layer.bytes);
 }
 
 ServedClassifier::~ServedClassifier() = default;
@@ -107,7 +110,7 @@ std::vector<float> ServedClassifier::input_of(const Image& image) const {
   return values_of(preprocess(image, *loaded_->info.preprocess));
 }
 
-std::vector<float> ServedClassifier::forward(const std::vector<float>& inputs, int64_t rows) const {
+std::vector<float> ServedClassifier::forward(std::span<const float> inputs, int64_t rows) const {
   const torch::InferenceMode no_gradients;
   return values_of(loaded_->model->forward(as_input(inputs, rows, card_)));
 }

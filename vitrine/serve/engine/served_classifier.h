@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct ClassifierCard : ModelCard {
   bool stretch = false;  // or the whole image, whatever its proportions
   std::vector<std::string> classes{};
   std::vector<ExplainMethod> methods{};  // that can explain it
+  int64_t attention_bytes = 0;           // of all its attention weights, a byte each; 0: none
 
   int64_t input_values() const { return channels * image * image; }
 };
@@ -79,7 +81,7 @@ class ServedClassifier : public ServedModel {
   const ClassifierCard& card() const override { return card_; }
   std::string purpose() const override { return "classifies images"; }
   /// (rows, classes) of (rows, channels, image, image).
-  std::vector<float> forward(const std::vector<float>& inputs, int64_t rows) const override;
+  std::vector<float> forward(std::span<const float> inputs, int64_t rows) const override;
 
   /// The image as the network's input, `card().input_values()` numbers.
   std::vector<float> input_of(const Image& image) const;

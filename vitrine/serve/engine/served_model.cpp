@@ -23,7 +23,7 @@ std::string family_of(const std::string& model) {
 
 }  // namespace
 
-std::vector<float> ServedModel::forward(const std::vector<float>&, int64_t) const {
+std::vector<float> ServedModel::forward(std::span<const float>, int64_t) const {
   fail("{} {}; it takes no tensors", card().name, purpose());
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ class ServedModel {
   /// What it does, for errors: "classifies images".
   virtual std::string purpose() const = 0;
   /// Rows of inputs to rows of outputs, for the batches of the queue; throws where there are none.
-  virtual std::vector<float> forward(const std::vector<float>& inputs, int64_t rows) const;
+  virtual std::vector<float> forward(std::span<const float> inputs, int64_t rows) const;
 };
 
 /// Loads a run folder (its best checkpoint) or weights as the kind that fits the model's task;

@@ -13,6 +13,7 @@
 #include "vitrine/serve/http.h"
 #include "vitrine/serve/metrics.h"
 #include "vitrine/serve/router.h"
+#include "vitrine/serve/routes/answer_memory.h"
 
 namespace vitrine::serve {
 
@@ -28,6 +29,7 @@ struct RouteContext {
   mutable std::counting_semaphore<64> decoding{4};     // requests that are being decoded
   mutable std::counting_semaphore<64> explaining{16};  // requests that hold a decoded image
   mutable std::counting_semaphore<64> streaming{8};    // sequences that are sampled hold KV caches
+  mutable AnswerMemory answers{config.max_answers};    // attention weights that are made or sent
   mutable TestImages test_images{};
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "vitrine/core/image_files.h"
 #include "vitrine/plot/colors.h"
@@ -20,10 +21,8 @@ ExplainMethod method_of(const std::string& name, const ClassifierCard& card) {
          offered.empty() ? "none" : fmt::format("{}", fmt::join(offered, ", ")));
 }
 
-/// False of attention that never holds its weights, which rollout cannot explain.
-bool holds_weights(const ClassifierCard& card) {
-  return std::ranges::count(card.methods, ExplainMethod::Rollout) > 0;
-}
+/// False of attention that never holds its weights.
+bool holds_weights(const ClassifierCard& card) { return card.attention_bytes > 0; }
 
 /// The map's values divided by the largest, and that.
 ordered_json json_of(const ImageExplanation& e, const ClassifierCard& card,
@@ -69,26 +68,29 @@ ordered_json json_of(const TokenGrid& grid) {
 }
 
 /// The length of a JSON header, the header, the bytes of all layers.
-std::string packed(const AttentionAnswer& answer, const std::string& model) {
+std::string packed(AttentionAnswer answer, const std::string& model) {
   auto layers = ordered_json::array();
-  std::string data;
+  size_t size = 0;
   for (const auto& layer : answer.layers) {
     layers.push_back({{"name", fmt::format("layer {}", layers.size() + 1)},
                       {"heads", layer.heads},
                       {"queries", json_of(layer.queries)},
                       {"keys", json_of(layer.keys)},
-                      {"offset", data.size()},
+                      {"offset", size},
                       {"scale", layer.scale}});
-    data += layer.bytes;
+    size += layer.bytes.size();
   }
   const auto header = json_response({{"model", model},
                                      {"predictions", serve::json_of(answer.predictions)},
                                      {"layers", layers}})
                           .body;
   std::string bytes;
+  bytes.reserve(sizeof(uint32_t) + header.size() + size);
   for (int shift = 0; shift < 32; shift += 8)
     bytes += static_cast<char>(header.size() >> shift & 0xFF);
-  return bytes + header + data;
+  bytes += header;
+  for (auto& layer : answer.layers) bytes += std::exchange(layer.bytes, {});  // never twice as much
+  return bytes;
 }
 
 Response attention(const Request& request, const RouteContext& context) {
@@ -96,11 +98,13 @@ Response attention(const Request& request, const RouteContext& context) {
   const auto active = classifier_of(request, context);
   const auto none = fmt::format("{} has no attention weights to show", active.card().name);
   require(holds_weights(active.card()), 404, "{}", none);
-  const auto answer =
-      active.run(deadline, [input = active.model().input_of(image_of(request, context))](
+  auto held = context.answers.hold(active.card().attention_bytes);
+  auto answer =
+      active.run(deadline, [held, input = active.model().input_of(image_of(request, context))](
                                const ServedClassifier& model) { return model.attention(input); });
-  require(!answer.layers.empty(), 404, "{}", none);
-  return {.type = "application/octet-stream", .body = packed(answer, active.card().name)};
+  return {.type = "application/octet-stream",
+          .body = packed(std::move(answer), active.card().name),
+          .held = std::move(held)};
 }
 
 Response head(const Request& request, const RouteContext& context) {

@@ -29,12 +29,14 @@ Response infer(const Request& request, const RouteContext& context) {
   const auto active =
       context.models.get<ServedClassifier>(request.path_part("model"), request.path);
   const auto& card = active.card();
+  auto place = active.queue().reserve();
   auto asked = [&] {
-    const Place place(context.decoding);
+    const Place decoding(context.decoding);
     return read_infer_request(request, {card.channels, card.image, card.image});
   }();
   const auto rows = asked.rows;
-  const auto logits = active.queue().infer(std::move(asked.values), rows, deadline);
+  const auto logits =
+      active.queue().infer(std::move(place), std::move(asked.values), rows, deadline);
   ordered_json output = {{"name", InferRequest::kOutput},
                          {"datatype", "FP32"},
                          {"shape", {rows, card.classes.size()}}};

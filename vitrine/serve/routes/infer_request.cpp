@@ -1,5 +1,6 @@
 #include "vitrine/serve/routes/infer_request.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -87,8 +88,9 @@ InferRequest read_tensors(const ordered_json& json, std::string_view binary,
   const auto wanted = to.rows * input_shape[0] * input_shape[1] * input_shape[2];
   require(std::ssize(to.values) == wanted, 400, "input '{}': {} numbers, but its shape has {}",
           kInput, to.values.size(), wanted);
-  for (const float value : to.values)
-    require(std::isfinite(value), 400, "input '{}': not all numbers are finite", kInput);
+  const bool finite =
+      std::all_of(to.values.begin(), to.values.end(), [](float v) { return std::isfinite(v); });
+  require(finite, 400, "input '{}': not all numbers are finite", kInput);
   read_outputs(json, to);
   return to;
 }

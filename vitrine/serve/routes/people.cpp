@@ -57,7 +57,9 @@ Response classify(const Request& request, const RouteContext& context) {
   const auto active = classifier_of(request, context);
   const auto& model = active.model();
   const auto k = top_parameter(request);
-  const auto logits = active.queue().infer(model.input_of(image_of(request, context)), 1, deadline);
+  auto place = active.queue().reserve();
+  const auto logits = active.queue().infer(std::move(place),
+                                           model.input_of(image_of(request, context)), 1, deadline);
   const auto predictions = model.top(logits, k);
   const std::chrono::duration<double, std::milli> time = Clock::now() - begin;
   return json_response({{"model", model.card().name},

@@ -97,6 +97,7 @@ class LimitedServer : public httplib::Server {
       stream.allow(kHeaderBytes, after(config_.header_seconds));
       const bool last = i + 1 == kRequestsPerConnection || stopping;
       const bool answered = process_request(stream, last, done, forget_ranges) && send_body(stream);
+      stream.held = nullptr;
       done = done || last || !answered || stream.unread_body;
       if (!answered || stream.unread_body) stream.close_gently();
     }
@@ -129,11 +130,12 @@ Request request_of(const httplib::Request& from) {
   return to;
 }
 
-void give(httplib::Response& to, const Response& from, bool chunks = true) {
+void give(httplib::Response& to, Response from, bool chunks = true) {
   to.status = from.status;
+  current_stream->held = std::move(from.held);
   for (const auto& [name, value] : from.headers) to.set_header(name, value);
   if (from.stream && chunks) {
-    current_stream->body = from.stream;
+    current_stream->body = std::move(from.stream);
     to.set_chunked_content_provider(from.type, [](size_t, httplib::DataSink& sink) {
       return sink.write("", 0);  // nothing: only the header is httplib's
     });
@@ -142,7 +144,8 @@ void give(httplib::Response& to, const Response& from, bool chunks = true) {
     from.stream(whole);
     to.set_content(whole.text, from.type);
   } else {
-    to.set_content(from.body, from.type);
+    to.set_content("", from.type);
+    to.body = std::move(from.body);  // it may be large
   }
 }
 
@@ -202,10 +205,10 @@ struct HttpServer::Impl {
     auto request = request_of(from);
     request.refusal = refusal_of(from, config.max_body);
     const bool reads_body = from.method == "POST";
-    const auto refusal = handler.admit(request);
+    auto refusal = handler.admit(request);
     current_stream->unread_body = has_body(from) && (refusal || !reads_body);
     if (refusal) {
-      give(to, *refusal);
+      give(to, std::move(*refusal));
       return httplib::Server::HandlerResponse::Handled;
     }
     current_stream->allow(config.max_body + kFraming, after(config.body_seconds));
@@ -223,7 +226,7 @@ struct HttpServer::Impl {
       current_stream->unread_body = true;
       request.refusal = too_large ? 413 : 400;
     }
-    give(to, handler.answer(request), /*chunks=*/from.version != "HTTP/1.0");
+    give(to, handler.answer(std::move(request)), /*chunks=*/from.version != "HTTP/1.0");
     if (current_stream->unread_body) to.set_header("Connection", "close");
   }
 

@@ -22,7 +22,7 @@ struct TransportConfig {
 struct HttpHandler {
   /// Looks at a request whose body is not yet read; an answer refuses it.
   std::function<std::optional<Response>(const Request&)> admit;
-  std::function<Response(const Request&)> answer;
+  std::function<Response(Request)> answer;
 };
 
 /// HTTP/1.1 over sockets: limits, time-outs and threads. Knows nothing of what is served.

@@ -47,6 +47,7 @@ class LimitedStream : public httplib::Stream {
 
   bool unread_body = false;  // the next bytes may be no request: the connection must end
   std::function<void(BodyStream&)> body{};  // of the answer whose header was sent, still to be made
+  std::shared_ptr<const void> held{};       // by the answer, until it is sent
 
  private:
   /// Waits until `deadline` for the socket to be readable or writable.

@@ -82,11 +82,13 @@ export async function startMock({ port = 0, ...given } = {}) {
   const asked = [];
   /** What was asked for as JSON. @type {Record<string, unknown>[]} */
   const bodies = [];
+  /** The images that were to be classified. @type {Buffer[]} */
+  const classified = [];
   /** @type {{ model: string, patches: number[], grid: number[] }[]} */
   const switches = [];
 
   /** `streams`: generations under way. */
-  const mock = { options, asked, bodies, switches, streams: 0 };
+  const mock = { options, asked, bodies, classified, switches, streams: 0 };
 
   async function api(request, url) {
     if (options.token && request.headers.authorization !== `Bearer ${options.token}`)
@@ -152,6 +154,7 @@ export async function startMock({ port = 0, ...given } = {}) {
     const answer = (image, off) => ({ json: { model: name, predictions: network.classify(name, checkImage(image), top, off), milliseconds: 12.5 } });
     switch (url.pathname) {
       case "/v1/classify":
+        classified.push(body);
         return answer(body);
       case "/v1/ablate": {
         const { image, off } = await formOf(request, body);

@@ -210,6 +210,47 @@ describe("explore", () => {
       await page.getByText("an image of another session").waitFor();
     }));
 
+  it("sends photographs upright, whatever their EXIF orientation", () =>
+    withPage("#/explore", async ({ page, mock }) => {
+      await page.locator("[data-head='11.11']").waitFor();
+      const stored = Buffer.from(await page.evaluate(async () => {
+        const canvas = new OffscreenCanvas(48, 32);
+        const context = canvas.getContext("2d")!;
+        ["red", "lime", "blue", "white"].forEach((color, i) => {
+          context.fillStyle = color;
+          context.fillRect(24 * (i % 2), 16 * Math.floor(i / 2), 24, 16);
+        });
+        return [...new Uint8Array(await (await canvas.convertToBlob({ type: "image/jpeg" })).arrayBuffer())];
+      }));
+      const behindApp0 = 4 + stored.readUInt16BE(4);
+      const exif = (orientation: number) =>
+        Buffer.from(`ffe10022${Buffer.from("Exif\0\0MM\0*").toString("hex")}0000000800010112000300000001000${orientation}000000000000`, "hex");
+      const withoutExif = (image: Buffer) => {
+        const at = image.indexOf(exif(1).subarray(0, 10));
+        return at < 0 ? image : Buffer.concat([image.subarray(0, at), image.subarray(at + exif(1).length)]);
+      };
+      /** The corners of an image as the server sees it, row by row: r, g, b or w. */
+      const corners = (image: Buffer) =>
+        page.evaluate(async (bytes) => {
+          const bitmap = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+          const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d")!;
+          context.drawImage(bitmap, 0, 0);
+          const color = (x: number, y: number) => {
+            const [r, g] = context.getImageData(bitmap.width * x, bitmap.height * y, 1, 1).data;
+            return r! > 128 && g! > 128 ? "w" : r! > 128 ? "r" : g! > 128 ? "g" : "b";
+          };
+          return color(0.25, 0.25) + color(0.75, 0.25) + color(0.25, 0.75) + color(0.75, 0.75);
+        }, [...withoutExif(image)]);
+      const upright = ["rgbw", "grwb", "wbgr", "bwrg", "rbgw", "brwg", "wgbr", "gwrb"];
+      for (let orientation = 1; orientation <= 8; ++orientation) {
+        const before = mock.classified.length;
+        const buffer = Buffer.concat([stored.subarray(0, behindApp0), exif(orientation), stored.subarray(behindApp0)]);
+        await page.locator("input[type=file]").setInputFiles({ name: "photo.jpg", mimeType: "image/jpeg", buffer });
+        await expect.poll(() => mock.classified.length).toBe(before + 1);
+        expect(await corners(mock.classified.at(-1)!), `orientation ${orientation}`).toBe(upright[orientation - 1]);
+      }
+    }));
+
   it("saves PNG and JSON", () =>
     withPage("#/explore?layer=2&head=1&at=500,500", async ({ page }) => {
       await page.locator("[data-head='11.11']").waitFor();
