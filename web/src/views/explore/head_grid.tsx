@@ -58,6 +58,7 @@ export function HeadGrid(props: Props) {
     else return;
     event.preventDefault();
   };
+  const heads = maps[0]!.length;
   const focusable = (l: number, h: number) => l === props.layer && h === Math.max(props.head, 0);
   return (
     <>
@@ -73,6 +74,16 @@ export function HeadGrid(props: Props) {
         />
       )}
       <div class={maps.length <= kFewLayers ? "heads few" : "heads"} ref={table} role="group" aria-label={t("explore.heads")}>
+        {maps.every((row) => row.length === heads) && (
+          <div class="layer" aria-hidden="true">
+            <span class="rowname" />
+            {maps[0]!.map((_, h) => (
+              <span class="columnname" key={h}>
+                {h + 1}
+              </span>
+            ))}
+          </div>
+        )}
         {maps.map((row, l) => (
           <div class="layer" key={l} role="group" aria-label={t("layer", { n: l + 1 })}>
             {switching ? (
