@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "vitrine/core/progress.h"
 #include "vitrine/data/examples.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/inspect/rollout.h"
@@ -132,7 +133,10 @@ ShiftResponse shift_response(Model& model, const torch::Tensor& images, const to
 LocalityPart measure_locality(const std::vector<TrainedNetwork>& networks, const fs::path& init,
                               int64_t images) {
   LocalityPart part;
+  Progress progress("locality", std::ssize(networks), "networks");
+  int64_t done = 0;
   for (const auto& [network, seed, run] : networks) {
+    progress.update(done++, network);
     const auto recipe = recipe_of(run);
     const auto batch = test_images(recipe, images);
     torch::manual_seed(static_cast<uint64_t>(recipe.seed));  // as training starts
@@ -143,6 +147,7 @@ LocalityPart measure_locality(const std::vector<TrainedNetwork>& networks, const
     part.networks.push_back(locality);
     part.images = batch.size();
   }
+  progress.update(done);
   if (!init.empty()) {
     const auto checkpoint = load_checkpoint(init);
     check_usage(checkpoint.info.preprocess.has_value(),
@@ -163,7 +168,10 @@ LocalityPart measure_locality(const std::vector<TrainedNetwork>& networks, const
 ShiftPart measure_shifts(const std::vector<TrainedNetwork>& networks, int64_t images) {
   constexpr int64_t kMost = 8;
   ShiftPart part;
+  Progress progress("shifts", std::ssize(networks), "networks");
+  int64_t done = 0;
   for (const auto& [network, seed, run] : networks) {
+    progress.update(done++, network);
     const auto batch = test_images(recipe_of(run), images);
     auto response = shift_response(*load_checkpoint(run).model, batch.inputs, batch.targets, kMost);
     response.network = network;
@@ -171,6 +179,7 @@ ShiftPart measure_shifts(const std::vector<TrainedNetwork>& networks, int64_t im
     part.networks.push_back(response);
     part.images = batch.size();
   }
+  progress.update(done);
   return part;
 }
 
