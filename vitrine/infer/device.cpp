@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "vitrine/core/error.h"
+#include "vitrine/kernels/packed_product.h"
 
 namespace vitrine {
 
@@ -21,11 +22,7 @@ torch::Device open_device(const std::string& name) {
 
 bool has_fast_bfloat16(const std::string& device) {
   if (!open_device(device).is_cpu()) return true;
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
-#endif
+  return kernels::has_bf16_products();
 }
 
 Precision training_precision(Precision precision, const std::string& device) {

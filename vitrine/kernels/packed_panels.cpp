@@ -4,14 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "vitrine/kernels/bf16_words.h"
+
 namespace vitrine::kernels {
 namespace {
-
-/// The upper half of the nearest float that has no lower half, ties to even.
-uint16_t bf16_of(float x) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 /// The words of output `row`, one for every `columns` of them.
 template <typename Word>
@@ -29,17 +25,13 @@ PanelRows rows_of(int64_t panel, int64_t n, const PackedLayout& layout) {
 
 }  // namespace
 
-void pack_fp32(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
-               int32_t* panels) {
+void pack_words(const int32_t* rows, int64_t n, int64_t words, const PackedLayout& layout,
+                int64_t panel, int32_t* panels) {
   const auto columns = layout.columns;
   const auto [first, end] = rows_of(panel, n, layout);
-  auto* words = panels + first * k;
-  // Word by word: they are written in the order in which they lie.
-  for (int64_t i = 0; i < k; ++i, words += columns) {
-    for (int64_t row = first; row < end; ++row)
-      words[row - first] = std::bit_cast<int32_t>(w[row * k + i]);
-    std::fill(words + (end - first), words + columns, 0);
-  }
+  auto* out = panels + first * words;
+  if (end - first < columns) std::fill_n(out, columns * words, 0);
+  transpose_words(rows + first * words, words, end - first, words, out, columns);
 }
 
 void unpack_fp32(const int32_t* panels, int64_t n, int64_t k, const PackedLayout& layout,
@@ -48,19 +40,6 @@ void unpack_fp32(const int32_t* panels, int64_t n, int64_t k, const PackedLayout
     const auto* column = column_of(panels, row, k, layout.columns);
     for (int64_t i = 0; i < k; ++i)
       w[row * k + i] = std::bit_cast<float>(column[i * layout.columns]);
-  }
-}
-
-void pack_bf16(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
-               int32_t* panels) {
-  const auto words = words_of(k, kBf16PerWord), columns = layout.columns;
-  const auto [first, end] = rows_of(panel, n, layout);
-  std::fill_n(panels + first * words, columns * words, 0);
-  for (int64_t row = first; row < end; ++row) {
-    auto* column = column_of(panels, row, words, columns);
-    for (int64_t i = 0; i < k; ++i)
-      column[i / kBf16PerWord * columns] |= static_cast<int32_t>(
-          static_cast<uint32_t>(bf16_of(w[row * k + i])) << 16 * (i % kBf16PerWord));
   }
 }
 

@@ -19,16 +19,12 @@ struct PackedLayout {
   int64_t panels(int64_t n) const { return (n + columns - 1) / columns; }
 };
 
-/// One panel of the weights (n, k), into `panels`, (panels, words, columns), where outputs beyond n
-/// are 0.
-void pack_fp32(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
-               int32_t* panels);
-/// The inverse: (n, k).
+/// One panel of rows of words, (n, words): weights in fp32 as they are, or rounded to bf16
+/// (`round_row`). Into `panels`, (panels, words, columns), where outputs beyond n are 0.
+void pack_words(const int32_t* rows, int64_t n, int64_t words, const PackedLayout& layout,
+                int64_t panel, int32_t* panels);
+/// The inverses: (n, k).
 void unpack_fp32(const int32_t* panels, int64_t n, int64_t k, const PackedLayout& layout, float* w);
-
-/// The same for bf16, of finite weights.
-void pack_bf16(const float* w, int64_t n, int64_t k, const PackedLayout& layout, int64_t panel,
-               int32_t* panels);
 void unpack_bf16(const int32_t* panels, int64_t n, int64_t k, const PackedLayout& layout, float* w);
 
 /// The same for int8, each row with a scale of its own: w is about scale times an integer of at

@@ -57,12 +57,8 @@ Factor panels_of_rows(const Bf16Matrix& m) {
   auto panels = torch::empty({layout.panels(m.rows), width, columns}, torch::kInt);
   const auto* in = m.words.data_ptr<int32_t>();
   auto* out = panels.data_ptr<int32_t>();
-  for_all(panels.size(0), columns * m.columns, [&](int64_t p) {
-    const auto inside = std::min(columns, m.rows - p * columns);
-    auto* panel = out + p * width * columns;
-    if (inside < columns) std::fill_n(panel, width * columns, 0);
-    kernels::transpose_words(in + p * columns * width, width, inside, width, panel, columns);
-  });
+  for_all(panels.size(0), columns * m.columns,
+          [&](int64_t panel) { kernels::pack_words(in, m.rows, width, layout, panel, out); });
   return {m.rows, panels};
 }
 

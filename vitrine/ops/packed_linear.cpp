@@ -89,7 +89,8 @@ class Fp32Weight : public PanelWeight {
  public:
   explicit Fp32Weight(const torch::Tensor& weight) : PanelWeight(weight, kernels::kFp32PerWord) {
     pack_panels([&](int64_t panel) {
-      kernels::pack_fp32(weight.data_ptr<float>(), N, K, layout, panel, panels.data_ptr<int32_t>());
+      kernels::pack_words(reinterpret_cast<const int32_t*>(weight.data_ptr<float>()), N, words,
+                          layout, panel, panels.data_ptr<int32_t>());
     });
   }
 
@@ -150,8 +151,12 @@ class Int8Weight : public PanelWeight {
 class Bf16Weight : public PanelWeight {
  public:
   explicit Bf16Weight(const torch::Tensor& weight) : PanelWeight(weight, kernels::kBf16PerWord) {
+    const auto* w = weight.data_ptr<float>();
+    const auto rows = convert_rows(
+        N, [&](int64_t row, int32_t* out) { kernels::round_row(w + row * K, K, out); });
     pack_panels([&](int64_t panel) {
-      kernels::pack_bf16(weight.data_ptr<float>(), N, K, layout, panel, panels.data_ptr<int32_t>());
+      kernels::pack_words(rows.data_ptr<int32_t>(), N, words, layout, panel,
+                          panels.data_ptr<int32_t>());
     });
   }
 
