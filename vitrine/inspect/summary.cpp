@@ -142,6 +142,7 @@ const LayerKind* layer_kind(const std::string& op) {
       {"aten::lstm", {"LSTM", per_recurrence}},
       {"aten::gru", {"GRU", per_recurrence}},
       {"aten::gelu", {"GELU", none}},
+      {"vitrine::gelu", {"GELU", none, 0, like_input}},
       {"aten::relu", {"ReLU", none}},
       {"aten::relu_", {"ReLU", none}},
       {"aten::silu", {"SiLU", none}},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace vitrine::kernels {
 
@@ -16,14 +17,21 @@ template <typename T>
 struct Rows {
   T* values;
   int64_t stride;
+
+  Rows from(int64_t row) const { return {values + row * stride, stride}; }
+};
+
+/// The size of a head; of its queries some may be taken at a time.
+struct HeadShape {
+  int64_t queries, keys;
+  int64_t width, value_width;  // of a query and a key; of a value
 };
 
 /// One head of one sequence, or some of its queries with all its keys.
 template <typename T>
 struct Head {
   Rows<const T> q, k, v;
-  int64_t queries, keys;
-  int64_t width, value_width;  // of a query and a key; of a value
+  HeadShape shape;
   T scale;
   DropoutKey dropout{};
   const T* bias = nullptr;  // (queries, keys), added to the scores
@@ -37,14 +45,29 @@ struct HeadGradients {
   T* bias = nullptr;  // added to; null if nobody asks
 };
 
-/// weights = softmax(scale q k^T + bias + mask), (queries, keys); out = dropout(weights) v.
-/// `scratch` holds queries * keys numbers and is used with dropout only.
-template <typename T>
-void attention_forward(const Head<T>& head, T* weights, Rows<T> out, T* scratch);
+/// The numbers that the products of attention multiply; sums and softmax are never rounded so.
+enum class Factors { Full, Bf16 };
 
-/// Gradients from that of `out`. `scratch` holds 2 * queries * keys numbers.
+/// Attention of one head after the other, in memory that serves them all. For one thread.
 template <typename T>
-void attention_backward(const Head<T>& head, const T* weights, Rows<const T> d_out,
-                        const HeadGradients<T>& gradients, T* scratch);
+class HeadAttention {
+ public:
+  virtual ~HeadAttention() = default;
+
+  /// How many numbers of a query `forward` keeps for `backward`.
+  virtual int64_t kept_per_query() const = 0;
+
+  /// out = dropout(weights) v with weights = softmax(scale q k^T + bias + mask). `kept`, (queries,
+  /// kept_per_query), is for `backward`; null if none follows.
+  virtual void forward(const Head<T>& head, T* kept, Rows<T> out) = 0;
+
+  /// Gradients from that of `out`.
+  virtual void backward(const Head<T>& head, const T* kept, Rows<const T> d_out,
+                        const HeadGradients<T>& gradients) = 0;
+};
+
+/// For heads of at most this size. Doubles are never rounded.
+template <typename T>
+std::unique_ptr<HeadAttention<T>> head_attention(const HeadShape& largest, Factors factors);
 
 }  // namespace vitrine::kernels

@@ -2,28 +2,166 @@
 
 #include <algorithm>
 
+#include "vitrine/kernels/packed_product.h"
+
+// Vectors of a size that only the machine knows cannot stand in arrays.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_WANT_AVX3_DL
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vitrine/kernels/bf16_words.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+#if HWY_TARGET == HWY_AVX3_DL
+// Used only where `has_bf16_products`.
+#pragma GCC push_options
+#pragma GCC target("avx512bf16")
+#endif
+namespace vitrine::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using WordTag = hn::ScalableTag<int32_t>;
+using HalfTag = hn::Rebind<uint16_t, WordTag>;
+
+constexpr int64_t kLanes = hn::MaxLanes(WordTag());
+
+/// Rounds to bf16, ties to even; NaN stays NaN.
+struct PlainRounding {
+  static HWY_INLINE void store(hn::Vec<FloatTag> v, uint16_t* halves) {
+    const hn::ScalableTag<uint32_t> u;
+    const HalfTag h;
+    const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
+    const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
+    const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
+    const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
+    const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
+    hn::StoreU(hn::DemoteTo(h, hn::BitCast(WordTag(), rounded)), h, halves);
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3_DL
+/// The same by one instruction, but for numbers below 2^-126, which become 0.
+struct NativeRounding {
+  static HWY_INLINE void store(hn::Vec<FloatTag> v, uint16_t* halves) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves),
+                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
+  }
+};
+#endif
+
+template <typename Rounding>
+void round_by(const float* HWY_RESTRICT x, int64_t k, uint16_t* HWY_RESTRICT halves, float scale) {
+  const FloatTag f;
+  const auto factor = hn::Set(f, scale);
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes)
+    Rounding::store(hn::Mul(hn::LoadU(f, x + i), factor), halves + i);
+  if (i == k) return;
+  float rest[kLanes] = {};
+  uint16_t rounded[kLanes];
+  std::copy(x + i, x + k, rest);
+  Rounding::store(hn::Mul(hn::LoadU(f, rest), factor), rounded);
+  std::copy_n(rounded, k - i, halves + i);
+}
+
+void round_numbers(const float* x, int64_t k, uint16_t* halves, float scale) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (has_bf16_products()) return round_by<NativeRounding>(x, k, halves, scale);
+#endif
+  round_by<PlainRounding>(x, k, halves, scale);
+}
+
+void interleave(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t n,
+                int32_t* HWY_RESTRICT words) {
+  const WordTag d;
+  const HalfTag h;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const auto lower = hn::PromoteTo(d, hn::LoadU(h, even + i));
+    const auto upper = hn::ShiftLeft<16>(hn::PromoteTo(d, hn::LoadU(h, odd + i)));
+    hn::StoreU(hn::Or(lower, upper), d, words + i);
+  }
+  for (; i < n; ++i) words[i] = static_cast<int32_t>(even[i] | static_cast<uint32_t>(odd[i]) << 16);
+}
+
+#if HWY_TARGET == HWY_SCALAR
+constexpr int64_t kSquare = 1;
+HWY_INLINE void transpose_square(const int32_t* in, int64_t, int32_t* out, int64_t) { *out = *in; }
+#else
+/// The side of the squares that are transposed in registers.
+constexpr int64_t kSquare = 4;
+
+HWY_INLINE void transpose_square(const int32_t* in, int64_t in_stride, int32_t* out,
+                                 int64_t out_stride) {
+  const hn::Full128<int32_t> d;
+  const hn::Full128<int64_t> pairs;
+  const auto row = [&](int64_t i) { return hn::LoadU(d, in + i * in_stride); };
+  const auto a = row(0), b = row(1), c = row(2), e = row(3);
+  const auto low_ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+  const auto low_ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+  const auto high_ab = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto high_ce = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  const auto store = [&](auto column, int64_t j) {
+    hn::StoreU(hn::BitCast(d, column), d, out + j * out_stride);
+  };
+  store(hn::InterleaveLower(pairs, low_ab, low_ce), 0);
+  store(hn::InterleaveUpper(pairs, low_ab, low_ce), 1);
+  store(hn::InterleaveLower(pairs, high_ab, high_ce), 2);
+  store(hn::InterleaveUpper(pairs, high_ab, high_ce), 3);
+}
+#endif
+
+void transpose(const int32_t* HWY_RESTRICT in, int64_t in_stride, int64_t rows, int64_t columns,
+               int32_t* HWY_RESTRICT out, int64_t out_stride) {
+  constexpr int64_t kBlock = 16;  // a cache line of words each way
+  const auto plain = [&](int64_t i, int64_t end_i, int64_t j, int64_t end_j) {
+    for (int64_t b = j; b < end_j; ++b)
+      for (int64_t a = i; a < end_i; ++a) out[b * out_stride + a] = in[a * in_stride + b];
+  };
+  for (int64_t i = 0; i < rows; i += kBlock)
+    for (int64_t j = 0; j < columns; j += kBlock) {
+      const auto end_i = std::min(rows, i + kBlock), end_j = std::min(columns, j + kBlock);
+      const auto whole_i = end_i - (end_i - i) % kSquare, whole_j = end_j - (end_j - j) % kSquare;
+      for (int64_t b = j; b < whole_j; b += kSquare)
+        for (int64_t a = i; a < whole_i; a += kSquare)
+          transpose_square(in + a * in_stride + b, in_stride, out + b * out_stride + a, out_stride);
+      plain(whole_i, end_i, j, whole_j);
+      plain(i, end_i, whole_j, end_j);
+    }
+}
+
+}  // namespace vitrine::kernels::HWY_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+#pragma GCC pop_options
+#endif
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace vitrine::kernels {
 
-void interleave_rows(const uint16_t* __restrict even, const uint16_t* __restrict odd, int64_t n,
-                     int32_t* __restrict words) {
-  if (odd == nullptr) {
+HWY_EXPORT(round_numbers);
+HWY_EXPORT(interleave);
+HWY_EXPORT(transpose);
+
+void round_row(const float* x, int64_t k, int32_t* words, float scale) {
+  if (k % 2 != 0) words[k / 2] = 0;
+  HWY_DYNAMIC_DISPATCH(round_numbers)(x, k, reinterpret_cast<uint16_t*>(words), scale);
+}
+
+void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32_t* words) {
+  if (odd == nullptr)
     std::copy_n(even, n, words);
-    return;
-  }
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i)
-    words[i] = static_cast<int32_t>(even[i] | static_cast<uint32_t>(odd[i]) << 16);
+  else
+    HWY_DYNAMIC_DISPATCH(interleave)(even, odd, n, words);
 }
 
 void transpose_words(const int32_t* in, int64_t in_stride, int64_t rows, int64_t columns,
                      int32_t* out, int64_t out_stride) {
-  constexpr int64_t kSide = 16;  // a cache line of words each way
-  for (int64_t i = 0; i < rows; i += kSide)
-    for (int64_t j = 0; j < columns; j += kSide) {
-      const auto end_i = std::min(rows, i + kSide), end_j = std::min(columns, j + kSide);
-      for (int64_t b = j; b < end_j; ++b)
-        for (int64_t a = i; a < end_i; ++a) out[b * out_stride + a] = in[a * in_stride + b];
-    }
+  HWY_DYNAMIC_DISPATCH(transpose)(in, in_stride, rows, columns, out, out_stride);
 }
 
 }  // namespace vitrine::kernels
+#endif

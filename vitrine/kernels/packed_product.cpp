@@ -14,7 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "vitrine/kernels/gelu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL
@@ -48,6 +48,7 @@ PackedLayout layout() {
 
 /// The products of the four unsigned bytes of each lane of `x` with the four signed ones of `w`.
 struct Int8Dot {
+  static constexpr bool kExact = false;  // its sums are not yet the results
   static constexpr int kTileRows = kManyRegisters ? 6 : 4;
   using Tag = WordTag;
   using Lane = int32_t;
@@ -72,10 +73,6 @@ struct Int8Dot {
     return hn::Add(sum, hn::Mul(hn::And(hn::ShiftRight<24>(x), byte), hn::ShiftRight<24>(w)));
 #endif
   }
-  /// Another sum, which lies in memory as if it were floats.
-  static HWY_INLINE Words plus(Words sum, Floats other) {
-    return hn::Add(sum, hn::BitCast(WordTag(), other));
-  }
   /// (sum - zero of the row * sum of the weights) * both scales + bias.
   static HWY_INLINE Floats result(Words sum, const PackedProduct& p, int64_t row, int64_t column) {
     const WordTag d;
@@ -83,12 +80,14 @@ struct Int8Dot {
     const auto [scale, zero] = p.row_scale[row];
     const auto whole = hn::Sub(sum, hn::Mul(hn::Set(d, zero), hn::LoadU(d, p.sum + column)));
     const auto both = hn::Mul(hn::Set(f, scale), hn::LoadU(f, p.scale + column));
-    return hn::MulAdd(hn::ConvertTo(f, whole), both, hn::LoadU(f, p.bias + column));
+    const auto bias = p.bias ? hn::LoadU(f, p.bias + column) : hn::Zero(f);
+    return hn::MulAdd(hn::ConvertTo(f, whole), both, bias);
   }
 };
 
 /// The products of the lanes as floats.
 struct Fp32Dot {
+  static constexpr bool kExact = true;
   static constexpr int kTileRows = 6;
   using Tag = FloatTag;
   using Lane = float;
@@ -97,9 +96,8 @@ struct Fp32Dot {
     const FloatTag f;
     return hn::MulAdd(hn::BitCast(f, x), hn::BitCast(f, w), sum);
   }
-  static HWY_INLINE Floats plus(Floats sum, Floats other) { return hn::Add(sum, other); }
-  static HWY_INLINE Floats result(Floats sum, const PackedProduct& p, int64_t, int64_t column) {
-    return hn::Add(sum, hn::LoadU(FloatTag(), p.bias + column));
+  static HWY_INLINE Floats result(Floats sum, const PackedProduct&, int64_t, int64_t) {
+    return sum;
   }
 };
 
@@ -124,89 +122,103 @@ struct NativeBf16Dot : PlainBf16Dot {
 };
 #endif
 
-/// x / 2 erfc(-x / sqrt(2)), where erfc(z) of z >= 0 is exp(-z^2) times a polynomial of
-/// 1 / (1 + 0.3275911 z): Abramowitz and Stegun, 7.1.26.
-HWY_INLINE Floats gelu(Floats x) {
-  const FloatTag f;
-  const auto z = hn::Mul(hn::Abs(x), hn::Set(f, 0.70710678f));
-  const auto t = hn::Div(hn::Set(f, 1), hn::MulAdd(z, hn::Set(f, 0.3275911f), hn::Set(f, 1)));
-  auto sum = hn::Set(f, 1.061405429f);
-  sum = hn::MulAdd(sum, t, hn::Set(f, -1.453152027f));
-  sum = hn::MulAdd(sum, t, hn::Set(f, 1.421413741f));
-  sum = hn::MulAdd(sum, t, hn::Set(f, -0.284496736f));
-  sum = hn::MulAdd(sum, t, hn::Set(f, 0.254829592f));
-  const auto erfc = hn::Mul(hn::Mul(sum, t), hn::Exp(f, hn::Neg(hn::Mul(z, z))));
-  const auto tail = hn::Mul(hn::Mul(x, hn::Set(f, 0.5f)), erfc);
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), tail, hn::Sub(x, tail));
-}
-
 /// The words [begin, end) of all rows: so many that a panel's stay in a cache.
 struct Chunk {
   int64_t begin, end;
 };
 constexpr int64_t kChunkWords = 1024;
 
-/// The sums of kRows rows from `row` on with one panel, row by row.
-template <typename Dot, int kRows>
+/// Rows of sums in memory, or of what they start from.
+template <typename Lane>
+struct TileRows {
+  Lane* values;  // null: zeros
+  int64_t stride;
+};
+
+/// The sums of kRows rows from `row` on with the first V vectors of one panel.
+template <typename Dot, int kRows, int V>
 HWY_NOINLINE void tile_sums(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row,
-                            typename Dot::Lane* HWY_RESTRICT out) {
+                            TileRows<const typename Dot::Lane> start,
+                            TileRows<typename Dot::Lane> out) {
   const WordTag d;
-  typename Dot::Sum sum[kRows][kVectors];
+  const typename Dot::Tag t;
+  typename Dot::Sum sum[kRows][V];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(typename Dot::Tag());
-  const int32_t* HWY_RESTRICT x = p.rows + row * p.words;
+    for (int v = 0; v < V; ++v)
+      sum[r][v] =
+          start.values ? hn::LoadU(t, start.values + r * start.stride + v * kLanes) : hn::Zero(t);
+  const int64_t to_row = p.row_stride, to_word = p.word_stride;
+  const int32_t* HWY_RESTRICT x = p.rows + row * to_row + chunk.begin * to_word;
   const int32_t* HWY_RESTRICT w = p.panels + (panel * p.words + chunk.begin) * kColumns;
-  for (int64_t l = chunk.begin; l < chunk.end; ++l, w += kColumns) {
-    Words factor[kVectors];
+  for (int64_t l = chunk.begin; l < chunk.end; ++l, x += to_word, w += kColumns) {
+    Words factor[V];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(d, w + v * kLanes);
+    for (int v = 0; v < V; ++v) factor[v] = hn::LoadU(d, w + v * kLanes);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const auto same = hn::Set(d, x[r * p.words + l]);
+      const auto same = hn::Set(d, x[r * to_row]);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = Dot::add(sum[r][v], same, factor[v]);
+      for (int v = 0; v < V; ++v) sum[r][v] = Dot::add(sum[r][v], same, factor[v]);
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(sum[r][v], typename Dot::Tag(), out + r * kColumns + v * kLanes);
+    for (int v = 0; v < V; ++v) hn::StoreU(sum[r][v], t, out.values + r * out.stride + v * kLanes);
 }
 
-/// From sums to results, or to the sums so far. Apart from the above, which needs all registers.
+/// From sums to results. Apart from the above, which needs all registers.
 template <typename Dot>
-HWY_NOINLINE void tile_results(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row,
-                               int64_t rows, const typename Dot::Lane* HWY_RESTRICT sums) {
+HWY_NOINLINE void tile_results(const PackedProduct& p, int64_t column, int64_t row, int64_t rows,
+                               const typename Dot::Lane* HWY_RESTRICT sums) {
   const FloatTag f;
-  const int64_t column = panel * kColumns, inside = std::min(p.n - column, kColumns);
+  const int64_t inside = std::min(p.n - column, kColumns);
   for (int64_t r = row; r < row + rows; ++r, sums += kColumns) {
-    float* y = p.y + r * p.n + column;
+    float* y = p.y + r * p.y_stride + column;
     float edge[kColumns];
     float* out = inside == kColumns ? y : edge;
-    const bool first = chunk.begin == 0, last = chunk.end == p.words;
-    if (!first && out == edge) std::copy_n(y, inside, edge);
-    for (int64_t i = 0; i < kColumns; i += kLanes) {
-      auto sum = hn::LoadU(typename Dot::Tag(), sums + i);
-      if (!first) sum = Dot::plus(sum, hn::LoadU(f, out + i));
-      if (last) {
-        const auto result = Dot::result(sum, p, r, column + i);
-        hn::StoreU(p.gelu ? gelu(result) : result, f, out + i);
-      } else {
-        hn::StoreU(hn::BitCast(f, sum), f, out + i);
-      }
+    for (int64_t i = 0; i < inside; i += kLanes) {
+      const auto sum = hn::LoadU(typename Dot::Tag(), sums + i);
+      const auto result = Dot::result(sum, p, r, column + i);
+      hn::StoreU(p.gelu ? gelu(result) : result, f, out + i);
     }
     if (out == edge) std::copy_n(edge, inside, y);
   }
 }
 
+/// Sums go straight to where results belong if nothing has to be done to them and if they fill all
+/// columns. Those of one chunk are where those of the next start.
 template <typename Dot, int kRows>
 void tile(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row) {
-  typename Dot::Lane sums[kRows * kColumns];  // in the cache
-  tile_sums<Dot, kRows>(p, chunk, panel, row, sums);
-  tile_results<Dot>(p, chunk, panel, row, kRows, sums);
+  using Lane = typename Dot::Lane;
+  const int64_t column = panel * kColumns, inside = std::min(p.n - column, kColumns);
+  const bool first = chunk.begin == 0, last = chunk.end == p.words, whole = inside == kColumns;
+  Lane buffer[kRows * kColumns];  // in the cache
+  const TileRows<Lane> there{reinterpret_cast<Lane*>(p.y + row * p.y_stride + column), p.y_stride},
+      here{buffer, kColumns};
+  TileRows<const Lane> start{nullptr, 0};
+  if (!first) {
+    start = {whole ? there.values : buffer, whole ? there.stride : kColumns};
+    for (int64_t r = 0; r < kRows && !whole; ++r)
+      std::memcpy(buffer + r * kColumns, there.values + r * there.stride, inside * sizeof(Lane));
+  } else if constexpr (Dot::kExact) {
+    start.values = p.bias ? p.bias + column : nullptr;
+  }
+  const bool finish = last && (!Dot::kExact || p.gelu);
+  const auto out = whole && !finish ? there : here;
+  if (inside <= kLanes)
+    tile_sums<Dot, kRows, 1>(p, chunk, panel, row, start, out);
+  else if (kVectors > 2 && inside <= 2 * kLanes)
+    tile_sums<Dot, kRows, 2>(p, chunk, panel, row, start, out);
+  else
+    tile_sums<Dot, kRows, kVectors>(p, chunk, panel, row, start, out);
+  if (finish)
+    tile_results<Dot>(p, column, row, kRows, buffer);
+  else if (!whole)
+    for (int64_t r = 0; r < kRows; ++r)
+      std::memcpy(there.values + r * there.stride, buffer + r * kColumns, inside * sizeof(Lane));
 }
 
 template <typename Dot>
@@ -287,34 +299,6 @@ RowScale row_to_bytes(const float* HWY_RESTRICT x, int64_t k, int32_t* HWY_RESTR
   return {scale, zero};
 }
 
-/// A vector of floats rounded to bf16, ties to even; NaN stays NaN.
-HWY_INLINE void round_vector(const float* x, uint8_t* bytes) {
-  const hn::ScalableTag<uint32_t> u;
-  const hn::Rebind<uint16_t, decltype(u)> h;
-  const auto v = hn::LoadU(FloatTag(), x);
-  const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
-  const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
-  const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
-  const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
-  const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
-  uint16_t halves[kLanes];
-  hn::StoreU(hn::DemoteTo(h, hn::BitCast(WordTag(), rounded)), h, halves);
-  std::memcpy(bytes, halves, sizeof halves);
-}
-
-void row_to_bf16(const float* HWY_RESTRICT x, int64_t k, int32_t* HWY_RESTRICT words) {
-  auto* bytes = reinterpret_cast<uint8_t*>(words);
-  if (k % kBf16PerWord != 0) words[k / kBf16PerWord] = 0;
-  int64_t i = 0;
-  for (; i + kLanes <= k; i += kLanes) round_vector(x + i, bytes + 2 * i);
-  if (i == k) return;
-  float rest[kLanes] = {};
-  uint8_t rounded[2 * kLanes];
-  std::copy(x + i, x + k, rest);
-  round_vector(rest, rounded);
-  std::copy_n(rounded, 2 * (k - i), bytes + 2 * i);
-}
-
 }  // namespace vitrine::kernels::HWY_NAMESPACE
 #if HWY_TARGET == HWY_AVX3_DL
 #pragma GCC pop_options
@@ -329,7 +313,6 @@ HWY_EXPORT(product_fp32);
 HWY_EXPORT(product_int8);
 HWY_EXPORT(product_bf16);
 HWY_EXPORT(row_to_bytes);
-HWY_EXPORT(row_to_bf16);
 
 PackedLayout packed_layout() { return HWY_DYNAMIC_DISPATCH(layout)(); }
 
@@ -346,10 +329,6 @@ bool has_bf16_products() {
 
 RowScale quantize_row(const float* x, int64_t k, int32_t* words) {
   return HWY_DYNAMIC_DISPATCH(row_to_bytes)(x, k, words);
-}
-
-void round_row(const float* x, int64_t k, int32_t* words) {
-  HWY_DYNAMIC_DISPATCH(row_to_bf16)(x, k, words);
 }
 
 void fp32_product(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {

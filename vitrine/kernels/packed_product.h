@@ -22,17 +22,16 @@ struct RowScale {
 };
 RowScale quantize_row(const float* x, int64_t k, int32_t* words);
 
-/// A row of inputs rounded to bf16.
-void round_row(const float* x, int64_t k, int32_t* words);
-
 /// y = x W^T + b or its GELU, with all that a part of it needs.
 struct PackedProduct {
   int64_t n = 0, words = 0;
-  const int32_t* rows = nullptr;    // (M, words); of fp32 the numbers as they are
-  const int32_t* panels = nullptr;  // (panels, words, columns)
-  const float* bias = nullptr;      // (panels * columns)
-  float* y = nullptr;               // (M, n)
-  bool gelu = false;                // within 3e-7 of the exact one, relative to the input
+  const int32_t* rows = nullptr;            // (M, words); of fp32 the numbers as they are
+  int64_t row_stride = 0, word_stride = 1;  // of `rows`
+  const int32_t* panels = nullptr;          // (panels, words, columns)
+  const float* bias = nullptr;              // (panels * columns); null: none
+  float* y = nullptr;                       // (M, n)
+  int64_t y_stride = 0;                     // from row to row
+  bool gelu = false;                        // within 3e-7 of the exact one, relative to the input
   // Of int8 alone:
   const RowScale* row_scale = nullptr;  // (M)
   const float* scale = nullptr;         // (panels * columns)

@@ -143,9 +143,11 @@ TokenAttentionImpl::TokenAttentionImpl(const TokenLayerConfig& c) : config(c) {
 
 torch::Tensor TokenAttentionImpl::forward(const torch::Tensor& x) {
   const auto parts = qkv(x).unsqueeze(1).chunk(3, -1);  // (B, 1, T, dim) each
-  const auto mixed = dot_product_attention(
-      parts[0], parts[1], parts[2],
-      {.queries = config.grid, .keys = config.grid, .scale = 1 / std::sqrt(config.in)});
+  const auto mixed = dot_product_attention(parts[0], parts[1], parts[2],
+                                           {.queries = config.grid,
+                                            .keys = config.grid,
+                                            .scale = 1 / std::sqrt(config.in),
+                                            .products = qkv->precision()});
   return parts[2].squeeze(1) + keyed_dropout(proj(mixed), config.dropout, is_training());
 }
 

@@ -123,8 +123,9 @@ torch::Tensor TntAttentionImpl::forward(const torch::Tensor& x) {
   const auto B = x.size(0), T = x.size(1), H = config.heads, D = config.dim / H;
   const auto packed = torch::cat({qk(x), v(x)}, -1).view({B, T, 3, H, D});
   const auto dropout = is_training() ? config.attention_dropout : 0;
-  const auto mixed = config.grid.tokens() > 0 ? recorded_attention(packed, config.grid, dropout)
-                                              : packed_attention(packed, dropout);
+  const auto mixed = config.grid.tokens() > 0
+                         ? recorded_attention(packed, config.grid, dropout, v->precision())
+                         : packed_attention(packed, dropout, v->precision());
   return keyed_dropout(proj(mixed), config.dropout, is_training());  // (B, T, C)
 }
 

@@ -4,6 +4,7 @@
 #include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
 #include "vitrine/ops/dropout.h"
+#include "vitrine/ops/gelu.h"
 
 namespace vitrine {
 namespace {
@@ -125,12 +126,13 @@ TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, doubl
 }
 
 torch::Tensor TokenGeluNormHeadImpl::forward(const torch::Tensor& x) {
-  const auto token_logits = keyed_dropout(torch::gelu(fc(x)), dropout, is_training());  // (B, T, N)
-  return norm(read_token(token_logits));                                                // (B, N)
+  const auto token_logits =
+      keyed_dropout(vitrine::gelu(fc(x)), dropout, is_training());  // (B, T, N)
+  return norm(read_token(token_logits));                            // (B, N)
 }
 
 torch::Tensor TokenGeluNormHeadImpl::logits(const torch::Tensor& token) {
-  return norm(keyed_dropout(torch::gelu(fc(token)), dropout, is_training()));
+  return norm(keyed_dropout(vitrine::gelu(fc(token)), dropout, is_training()));
 }
 
 Vit::Vit(const VitConfig& c) : config(c) {

@@ -39,14 +39,14 @@ class KvCache : public BlockCache {
 }  // namespace
 
 torch::Tensor recorded_attention(const torch::Tensor& packed, const TokenGrid& grid, double dropout,
-                                 const torch::Tensor& bias) {
+                                 Precision products, const torch::Tensor& bias) {
   if (auto* capture = AttentionCapture::current()) {
     const auto weights = attention_weights(packed, bias);  // (B, H, T, T)
     capture->record(weights, grid, grid, bias.defined() ? torch::Tensor() : packed);
     if (capture->in_graph()) return attend(weights, packed, dropout);
   }
   return bias.defined() ? biased_attention(packed, bias, dropout)
-                        : packed_attention(packed, dropout);
+                        : packed_attention(packed, dropout, products);
 }
 
 AttentionImpl::AttentionImpl(const AttentionConfig& c) : SelfAttentionImpl(c) {
@@ -83,8 +83,9 @@ torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   const auto H = config.heads, D = C / H;
   const auto packed = qkv(x).view({B, T, 3, H, D});
   const auto dropout = is_training() ? config.attention_dropout : 0;
-  const auto mixed = recorded_attention(packed, grid_of(T), dropout, score_bias(T));  // (B, T, C)
-  return keyed_dropout(proj(mixed), config.dropout, is_training());                   // (B, T, C)
+  const auto mixed = recorded_attention(packed, grid_of(T), dropout, qkv->precision(),
+                                        score_bias(T));              // (B, T, C)
+  return keyed_dropout(proj(mixed), config.dropout, is_training());  // (B, T, C)
 }
 
 std::unique_ptr<BlockCache> AttentionImpl::make_cache(int64_t batch) const {

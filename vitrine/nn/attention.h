@@ -5,10 +5,10 @@
 namespace vitrine {
 
 /// Softmax attention over all pairs of tokens that lie on `grid`, from packed projections:
-/// (B, T, 3, H, D) -> (B, T, H * D). `dropout` and `bias` are as in ops/attention.h. The weights
-/// are recorded if an `AttentionCapture` asks for them.
-torch::Tensor recorded_attention(const torch::Tensor& packed, const TokenGrid& grid,
-                                 double dropout = 0, const torch::Tensor& bias = {});
+/// (B, T, 3, H, D) -> (B, T, H * D). `dropout`, `products` and `bias` are as in ops/attention.h.
+/// The weights are recorded if an `AttentionCapture` asks for them.
+torch::Tensor recorded_attention(const torch::Tensor& packed, const TokenGrid& grid, double dropout,
+                                 Precision products, const torch::Tensor& bias = {});
 
 /// Softmax attention over all pairs of tokens: (B, T, C) -> (B, T, C).
 class AttentionImpl : public SelfAttentionImpl {

@@ -65,12 +65,12 @@ torch::Tensor ConvAttentionImpl::forward(const torch::Tensor& x) {
   };
   const auto q = projected(conv_proj_q, proj_q), k = projected(conv_proj_k, proj_k),
              v = projected(conv_proj_v, proj_v);
-  const auto mixed = dot_product_attention(
-      q, k, v,
-      {.queries = config.grid,
-       .keys = config.keys(),
-       .scale = 1 / std::sqrt(static_cast<double>(config.dim)),
-       .dropout = is_training() ? config.attention_dropout : 0});  // (B, T, C)
+  const auto mixed = dot_product_attention(q, k, v,
+                                           {.queries = config.grid,
+                                            .keys = config.keys(),
+                                            .scale = 1 / std::sqrt(static_cast<double>(config.dim)),
+                                            .dropout = is_training() ? config.attention_dropout : 0,
+                                            .products = proj_q->precision()});  // (B, T, C)
   return keyed_dropout(proj(mixed), config.dropout, is_training());
 }
 

@@ -3,6 +3,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/nn/conv_embed.h"
 #include "vitrine/ops/dropout.h"
+#include "vitrine/ops/gelu.h"
 
 namespace vitrine {
 
@@ -20,9 +21,9 @@ ConvFeedForwardImpl::ConvFeedForwardImpl(const ConvFeedForwardConfig& c) : confi
 
 torch::Tensor ConvFeedForwardImpl::forward(const torch::Tensor& x) {
   const auto map = dwconv(as_feature_map(fc1(x), config.grid));  // (B, hidden, rows, columns)
-  const auto hidden =
-      keyed_dropout(torch::gelu(as_tokens(map)), config.dropout, is_training());  // (B, T, hidden)
-  return keyed_dropout(fc2(hidden), config.dropout, is_training());               // (B, T, C)
+  const auto hidden = keyed_dropout(vitrine::gelu(as_tokens(map)), config.dropout,
+                                    is_training());                  // (B, T, hidden)
+  return keyed_dropout(fc2(hidden), config.dropout, is_training());  // (B, T, C)
 }
 
 }  // namespace vitrine

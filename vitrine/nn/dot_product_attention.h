@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "vitrine/core/precision.h"
 #include "vitrine/nn/token_grid.h"
 
 namespace vitrine {
@@ -10,6 +11,7 @@ struct DotProductAttentionConfig {
   TokenGrid queries, keys;  // they differ where keys are reduced
   double scale = 1;         // of the scores, usually 1 / sqrt(D)
   double dropout = 0;       // on the attention weights
+  Precision products = Precision::Float32;
 };
 
 /// softmax(scale Q K^T) V with queries and keys of their own: q (B, H, Tq, D), k (B, H, Tk, D),

@@ -2,6 +2,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/ops/dropout.h"
+#include "vitrine/ops/gelu.h"
 
 namespace vitrine {
 
@@ -16,7 +17,7 @@ const Choices<Activation>& activation_names() {
 torch::Tensor activate(const torch::Tensor& x, Activation activation) {
   switch (activation) {
     case Activation::Gelu:
-      return torch::gelu(x);
+      return vitrine::gelu(x);
     case Activation::Relu:
       return torch::relu(x);
     case Activation::QuickGelu:

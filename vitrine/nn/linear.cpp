@@ -9,14 +9,20 @@
 #include "vitrine/core/error.h"
 #include "vitrine/ops/bf16_linear.h"
 #include "vitrine/ops/cpu_kernel.h"
+#include "vitrine/ops/gelu.h"
 #include "vitrine/ops/packed_linear.h"
 
 namespace vitrine {
 
+namespace {
+
+bool mixed_precision() { return at::autocast::is_cpu_enabled(); }
+
+}  // namespace
+
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
-  if (!at::autocast::is_cpu_enabled() || !has_cpu_kernel(weight))
-    return torch::linear(x, weight, bias);
+  if (!mixed_precision() || !has_cpu_kernel(weight)) return torch::linear(x, weight, bias);
   return bf16_linear(x.to(torch::kFloat), weight, bias);
 }
 
@@ -42,7 +48,12 @@ torch::Tensor LinearImpl::product(const torch::Tensor& x, const torch::Tensor& o
 }
 
 torch::Tensor LinearImpl::gelu(const torch::Tensor& x) const {
-  return packed_ ? packed_linear_gelu(x, *packed_, bias) : torch::gelu(product(x, bias));
+  return packed_ ? packed_linear_gelu(x, *packed_, bias) : vitrine::gelu(product(x, bias));
+}
+
+Precision LinearImpl::precision() const {
+  if (packed_) return packed_->precision();
+  return mixed_precision() ? Precision::BFloat16 : Precision::Float32;
 }
 
 bool LinearImpl::pack(Precision precision) {

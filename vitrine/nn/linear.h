@@ -43,6 +43,9 @@ class LinearImpl : public torch::nn::Module {
   /// The GELU of `forward`.
   torch::Tensor gelu(const torch::Tensor& x) const;
 
+  /// In which precision it computes now: that of its packed weight, or bf16 in mixed precision.
+  Precision precision() const;
+
   /// Of a trained network on the CPU: computes in `precision` from now on, with a weight that is
   /// packed once, unless `keep_fp32` forbids it; gives back whether it does. `weight` holds nothing
   /// any more: it keeps its shape, but all its numbers are NaN.

@@ -46,12 +46,12 @@ torch::Tensor ReducedAttentionImpl::forward(const torch::Tensor& x) {
   const auto queries = q(x).view({B, T, H, D}).transpose(1, 2);                  // (B, H, T, D)
   const auto keys_values =
       kv(source).view({B, source.size(1), 2, H, D}).permute({2, 0, 3, 1, 4}).unbind();
-  const auto mixed =
-      dot_product_attention(queries, keys_values[0], keys_values[1],
-                            {.queries = config.grid,
-                             .keys = config.keys(),
-                             .scale = 1 / std::sqrt(static_cast<double>(D)),
-                             .dropout = is_training() ? config.attention_dropout : 0});
+  const auto mixed = dot_product_attention(queries, keys_values[0], keys_values[1],
+                                           {.queries = config.grid,
+                                            .keys = config.keys(),
+                                            .scale = 1 / std::sqrt(static_cast<double>(D)),
+                                            .dropout = is_training() ? config.attention_dropout : 0,
+                                            .products = q->precision()});
   return keyed_dropout(proj(mixed), config.dropout, is_training());  // (B, T, C)
 }
 

@@ -126,7 +126,7 @@ torch::Tensor WindowAttentionImpl::forward(const torch::Tensor& x) {
     mixed = capture->in_graph() ? attend(whole, qkv, dropout)
                                 : weigh_window_values(weights, qkv, in, dropout);
   } else {
-    mixed = window_attention(qkv, in, score_scale(), dropout);
+    mixed = window_attention(qkv, in, score_scale(), dropout, proj->precision());
   }
   return keyed_dropout(proj(mixed), config.dropout, is_training());
 }

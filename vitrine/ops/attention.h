@@ -2,11 +2,15 @@
 
 #include <torch/types.h>
 
+#include "vitrine/core/precision.h"
+
 namespace vitrine {
 
 /// Self-attention from packed projections, softmax(Q K^T / sqrt(D)) V:
-/// qkv (B, T, 3, H, D) -> (B, T, H * D). `dropout` is applied to the attention weights.
-torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout = 0);
+/// qkv (B, T, 3, H, D) -> (B, T, H * D). `dropout` is applied to the attention weights. Unless
+/// `products` is fp32, factors are rounded to bf16 where the processor gains by it.
+torch::Tensor packed_attention(const torch::Tensor& qkv, double dropout = 0,
+                               Precision products = Precision::Float32);
 
 /// The same by plain torch operations: the definition, and the path for devices without kernels.
 torch::Tensor packed_attention_reference(const torch::Tensor& qkv, double dropout = 0);

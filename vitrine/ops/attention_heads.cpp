@@ -1,14 +1,16 @@
 #include "vitrine/ops/attention_heads.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <vector>
+
+#include "vitrine/kernels/packed_product.h"
 
 namespace vitrine {
 namespace {
 
-constexpr int64_t kQueriesAtOnce = 96;  // so that their scores stay in the cache
+constexpr int64_t kTasks = 8;  // enough for the threads to share: few heads are split by queries
 
 /// The queries of one head from `first` on. Head `index` counts batch-major.
 template <typename T>
@@ -19,46 +21,60 @@ kernels::Head<T> some_queries(const AttentionShape& s, const Heads<const T>& q,
   return {.q = q.rows(b, h, first),
           .k = k.rows(b, h),
           .v = v.rows(b, h),
-          .queries = count,
-          .keys = s.keys,
-          .width = s.width,
-          .value_width = s.value_width,
+          .shape = {count, s.head.keys, s.head.width, s.head.value_width},
           .scale = static_cast<T>(s.scale),
           .dropout = {static_cast<float>(s.dropout), s.key + static_cast<uint64_t>(index),
-                      static_cast<uint64_t>(first * s.keys)}};
+                      static_cast<uint64_t>(first * s.head.keys)}};
 }
 
 }  // namespace
 
+kernels::Factors attention_factors(Precision precision) {
+  const bool bf16 = precision != Precision::Float32 && kernels::has_bf16_products();
+  return bf16 ? kernels::Factors::Bf16 : kernels::Factors::Full;
+}
+
+torch::Tensor empty_kept(int64_t heads, const kernels::HeadShape& shape, kernels::Factors factors,
+                         const torch::TensorOptions& options) {
+  int64_t per_query = 0;
+  AT_DISPATCH_FLOATING_TYPES(c10::typeMetaToScalarType(options.dtype()), "attention", [&] {
+    per_query = kernels::head_attention<scalar_t>(shape, factors)->kept_per_query();
+  });
+  return torch::empty({heads, shape.queries, per_query}, options);
+}
+
 template <typename T>
 void forward_heads(const AttentionShape& s, const Heads<const T>& q, const Heads<const T>& k,
-                   const Heads<const T>& v, T* weights, const Heads<T>& out) {
-  const int64_t parts = (s.queries + kQueriesAtOnce - 1) / kQueriesAtOnce;
-  const int64_t size = (s.queries + parts - 1) / parts;
+                   const Heads<const T>& v, T* kept, const Heads<T>& out) {
+  const auto queries = s.head.queries;
+  const int64_t parts = (kTasks + s.B * s.H - 1) / (s.B * s.H);
+  const int64_t size = (queries + parts - 1) / parts;
   at::parallel_for(0, s.B * s.H * parts, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> dropped(s.dropout > 0 ? size * s.keys : 0), scores(weights ? 0 : size * s.keys);
+    const auto attention = kernels::head_attention<T>(s.head, s.factors);
+    const auto per_query = attention->kept_per_query();
     for (int64_t i = begin; i < end; ++i) {
       const int64_t index = i / parts, first = i % parts * size;
-      const auto count = std::min(size, s.queries - first);
+      const auto count = std::min(size, queries - first);
       if (count <= 0) continue;
-      T* kept = weights ? weights + (index * s.queries + first) * s.keys : scores.data();
-      kernels::attention_forward(some_queries(s, q, k, v, index, first, count), kept,
-                                 out.rows(index / s.H, index % s.H, first), dropped.data());
+      attention->forward(some_queries(s, q, k, v, index, first, count),
+                         kept ? kept + (index * queries + first) * per_query : nullptr,
+                         out.rows(index / s.H, index % s.H, first));
     }
   });
 }
 
 template <typename T>
 void backward_heads(const AttentionShape& s, const Heads<const T>& q, const Heads<const T>& k,
-                    const Heads<const T>& v, const T* weights, const Heads<const T>& d_out,
+                    const Heads<const T>& v, const T* kept, const Heads<const T>& d_out,
                     const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
+  const auto queries = s.head.queries;
   at::parallel_for(0, s.B * s.H, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> scratch(2 * s.queries * s.keys);
+    const auto attention = kernels::head_attention<T>(s.head, s.factors);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / s.H, h = i % s.H;
-      kernels::attention_backward(some_queries(s, q, k, v, i, 0, s.queries),
-                                  weights + i * s.queries * s.keys, d_out.rows(b, h),
-                                  {dq.rows(b, h), dk.rows(b, h), dv.rows(b, h)}, scratch.data());
+      attention->backward(some_queries(s, q, k, v, i, 0, queries),
+                          kept + i * queries * attention->kept_per_query(), d_out.rows(b, h),
+                          {dq.rows(b, h), dk.rows(b, h), dv.rows(b, h)});
     }
   });
 }

@@ -1,19 +1,27 @@
 #pragma once
 
+#include <torch/types.h>
+
 #include <cstdint>
 
+#include "vitrine/core/precision.h"
 #include "vitrine/kernels/attention.h"
 
 namespace vitrine {
 
 /// Attention in B sequences with H heads each.
 struct AttentionShape {
-  int64_t B, H, queries, keys;
-  int64_t width, value_width;  // of a query and a key; of a value
-  double scale;                // of the scores
-  double dropout = 0;          // on the attention weights
-  uint64_t key = 0;            // of the dropout
+  int64_t B, H;
+  kernels::HeadShape head;
+  double scale;        // of the scores
+  double dropout = 0;  // on the attention weights
+  uint64_t key = 0;    // of the dropout
+  kernels::Factors factors = kernels::Factors::Full;
 };
+
+/// What products of attention in this precision multiply: bf16 numbers if the processor gains by
+/// it.
+kernels::Factors attention_factors(Precision precision);
 
 /// A tensor (B, H, tokens, width) in memory of any layout whose last dimension lies side by side.
 template <typename T>
@@ -27,16 +35,21 @@ struct Heads {
   }
 };
 
-/// out (B, H, queries, value_width) = dropout(softmax(scale q k^T)) v. The weights before dropout
-/// are kept in `weights` (B, H, queries, keys) unless it is null.
+/// Memory for what the forward pass of so many heads keeps for the backward pass: (heads, queries,
+/// kept per query).
+torch::Tensor empty_kept(int64_t heads, const kernels::HeadShape& shape, kernels::Factors factors,
+                         const torch::TensorOptions& options);
+
+/// out (B, H, queries, value_width) = dropout(softmax(scale q k^T)) v. `kept` is for
+/// `backward_heads`; null if none follows.
 template <typename T>
 void forward_heads(const AttentionShape& s, const Heads<const T>& q, const Heads<const T>& k,
-                   const Heads<const T>& v, T* weights, const Heads<T>& out);
+                   const Heads<const T>& v, T* kept, const Heads<T>& out);
 
 /// Gradients of q, k and v, overwritten.
 template <typename T>
 void backward_heads(const AttentionShape& s, const Heads<const T>& q, const Heads<const T>& k,
-                    const Heads<const T>& v, const T* weights, const Heads<const T>& d_out,
+                    const Heads<const T>& v, const T* kept, const Heads<const T>& d_out,
                     const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv);
 
 }  // namespace vitrine

@@ -3,6 +3,9 @@
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/packed_product.h"
@@ -14,113 +17,129 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-/// A matrix in bf16, two numbers of a row in a word.
+/// A matrix (M, K) as products read it, in words of two bf16 numbers.
 struct Bf16Matrix {
-  int64_t rows, columns;
-  torch::Tensor words;  // (rows, words of a row), int32
+  torch::Tensor rows{};  // (M, words of a row): for products that sum over the columns
+  /// (groups, pairs of rows, columns of a group): for products that sum over the rows. Columns
+  /// beyond the last are 0.
+  torch::Tensor groups{};
+  torch::Tensor column_sums{};  // (K), of the numbers in fp32
+};
 
-  const uint16_t* row(int64_t i) const {
-    return reinterpret_cast<const uint16_t*>(words.data_ptr<int32_t>() + i * words.size(1));
+struct Conversion {
+  bool keep_rows = true;
+  int64_t group = 0;  // columns of a group; 0: no groups
+  bool sum_columns = false;
+};
+
+/// Two rows that follow each other, the second null behind the last.
+struct RowPair {
+  const uint16_t *even, *odd;
+};
+
+void write_groups(const RowPair& rows, int64_t columns, int64_t group, int64_t pair, int64_t pairs,
+                  int32_t* groups) {
+  for (int64_t first = 0; first < columns; first += group) {
+    const auto inside = std::min(group, columns - first);
+    auto* words = groups + first * pairs + pair * group;
+    kernels::interleave_rows(rows.even + first, rows.odd ? rows.odd + first : nullptr, inside,
+                             words);
+    std::fill(words + inside, words + group, 0);
   }
-  int64_t row_pairs() const { return kernels::words_of(rows, kernels::kBf16PerWord); }
-};
-
-/// A factor of products that sum over `words`: one row or panel column for each of `n` outputs.
-struct Factor {
-  int64_t n;
-  torch::Tensor words;  // rows: (n, words); panels: (panels, words, columns)
-};
-
-template <typename Convert>
-void for_all(int64_t count, int64_t numbers_of_one, const Convert& convert) {
-  at::parallel_for(0, count, items_per_task(kConversionsPerTask, numbers_of_one),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) convert(i);
-                   });
 }
 
-Bf16Matrix rounded(const torch::Tensor& x) {
-  const auto rows = x.size(0), columns = x.size(1);
-  const auto width = kernels::words_of(columns, kernels::kBf16PerWord);
-  auto words = torch::empty({rows, width}, torch::kInt);
+/// One pass over the numbers. Sums are made in parts that do not depend on the number of threads.
+Bf16Matrix rounded(const torch::Tensor& x, const Conversion& c) {
+  constexpr int64_t kParts = 16;
+  const auto M = x.size(0), K = x.size(1);
+  const auto width = kernels::words_of(K, kernels::kBf16PerWord);
+  const auto pairs = kernels::words_of(M, kernels::kBf16PerWord), parts = std::min(kParts, pairs);
+  Bf16Matrix result;
+  if (c.keep_rows) result.rows = torch::empty({M, width}, torch::kInt);
+  if (c.group > 0)
+    result.groups = torch::empty({(K + c.group - 1) / c.group, pairs, c.group}, torch::kInt);
+  auto sums = torch::zeros({c.sum_columns ? parts : 0, K});
   const auto* in = x.data_ptr<float>();
-  auto* out = words.data_ptr<int32_t>();
-  for_all(rows, columns,
-          [&](int64_t i) { kernels::round_row(in + i * columns, columns, out + i * width); });
-  return {rows, columns, words};
-}
-
-/// Panels for products that sum over the columns, with an output for each row.
-Factor panels_of_rows(const Bf16Matrix& m) {
-  const auto layout = kernels::packed_layout();
-  const auto width = m.words.size(1), columns = layout.columns;
-  auto panels = torch::empty({layout.panels(m.rows), width, columns}, torch::kInt);
-  const auto* in = m.words.data_ptr<int32_t>();
-  auto* out = panels.data_ptr<int32_t>();
-  for_all(panels.size(0), columns * m.columns,
-          [&](int64_t panel) { kernels::pack_words(in, m.rows, width, layout, panel, out); });
-  return {m.rows, panels};
-}
-
-/// Panels for products that sum over the rows, with an output for each column.
-Factor panels_of_columns(const Bf16Matrix& m) {
-  const auto layout = kernels::packed_layout();
-  const auto pairs = m.row_pairs(), columns = layout.columns;
-  auto panels = torch::empty({layout.panels(m.columns), pairs, columns}, torch::kInt);
-  auto* out = panels.data_ptr<int32_t>();
-  for_all(panels.size(0), columns * m.rows, [&](int64_t p) {
-    const auto first = p * columns, inside = std::min(columns, m.columns - first);
-    for (int64_t pair = 0; pair < pairs; ++pair) {
-      auto* words = out + (p * pairs + pair) * columns;
-      const auto* odd = 2 * pair + 1 < m.rows ? m.row(2 * pair + 1) + first : nullptr;
-      kernels::interleave_rows(m.row(2 * pair) + first, odd, inside, words);
-      std::fill(words + inside, words + columns, 0);
-    }
-  });
-  return {m.columns, panels};
-}
-
-/// Rows for products that sum over the rows: one for each column.
-Factor rows_of_columns(const Bf16Matrix& m) {
-  constexpr int64_t kBlock = 64;  // columns that are transposed at a time
-  const auto pairs = m.row_pairs();
-  auto words = torch::empty({m.columns, pairs}, torch::kInt);
-  auto* out = words.data_ptr<int32_t>();
-  for_all((m.columns + kBlock - 1) / kBlock, kBlock * m.rows, [&](int64_t block) {
-    constexpr int64_t kPairs = 16;
-    const auto first = block * kBlock, inside = std::min(kBlock, m.columns - first);
-    int32_t some[kPairs * kBlock];
-    for (int64_t pair = 0; pair < pairs; pair += kPairs) {
-      const auto count = std::min(kPairs, pairs - pair);
-      for (int64_t i = 0; i < count; ++i) {
-        const auto row = 2 * (pair + i);
-        const auto* odd = row + 1 < m.rows ? m.row(row + 1) + first : nullptr;
-        kernels::interleave_rows(m.row(row) + first, odd, inside, some + i * kBlock);
+  auto* kept = c.keep_rows ? result.rows.data_ptr<int32_t>() : nullptr;
+  auto* groups = c.group > 0 ? result.groups.data_ptr<int32_t>() : nullptr;
+  auto* part_sums = sums.data_ptr<float>();
+  const auto convert_part = [&](int64_t part) {
+    std::vector<int32_t> two_rows(kept ? 0 : 2 * width);
+    for (int64_t pair = pairs * part / parts; pair < pairs * (part + 1) / parts; ++pair) {
+      const auto first = 2 * pair, count = std::min<int64_t>(2, M - first);
+      auto* words = kept ? kept + first * width : two_rows.data();
+      for (int64_t r = 0; r < count; ++r) {
+        const float* row = in + (first + r) * K;
+        kernels::round_row(row, K, words + r * width);
+        if (!c.sum_columns) continue;
+        float* sum = part_sums + part * K;
+        for (int64_t i = 0; i < K; ++i) sum[i] += row[i];
       }
-      kernels::transpose_words(some, kBlock, count, inside, out + first * pairs + pair, pairs);
+      if (groups == nullptr) continue;
+      const auto* even = reinterpret_cast<const uint16_t*>(words);
+      write_groups({even, count == 2 ? even + 2 * width : nullptr}, K, c.group, pair, pairs,
+                   groups);
     }
-  });
-  return {m.columns, words};
+  };
+  at::parallel_for(0, parts, items_per_task(kConversionsPerTask, M * K / parts),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t part = begin; part < end; ++part) convert_part(part);
+                   });
+  if (c.sum_columns) result.column_sums = sums.sum(0);
+  return result;
 }
 
-Factor rows_of(const Bf16Matrix& m) { return {m.rows, m.words}; }
-
-/// (rows, panels' outputs), in fp32.
-torch::Tensor product(const Factor& rows, const Factor& panels, const torch::Tensor& bias = {}) {
+/// The panels of a weight (N, K), for products that sum over its columns.
+torch::Tensor packed_rows(const torch::Tensor& weight) {
   const auto layout = kernels::packed_layout();
-  const auto M = rows.n, N = panels.n, words = rows.words.size(1);
-  auto padded = torch::zeros({panels.words.size(0) * layout.columns});
-  if (bias.defined()) padded.narrow(0, 0, N).copy_(bias);
-  auto y = torch::empty({M, N});
-  const kernels::PackedProduct p{.n = N,
-                                 .words = words,
-                                 .rows = rows.words.data_ptr<int32_t>(),
-                                 .panels = panels.words.data_ptr<int32_t>(),
-                                 .bias = padded.data_ptr<float>(),
-                                 .y = y.data_ptr<float>()};
-  for_all_panels(M, N, words * kernels::kBf16PerWord, layout,
+  const auto N = weight.size(0), K = weight.size(1), columns = layout.columns;
+  const auto width = kernels::words_of(K, kernels::kBf16PerWord);
+  auto panels = torch::empty({layout.panels(N), width, columns}, torch::kInt);
+  const auto* in = weight.data_ptr<float>();
+  auto* out = panels.data_ptr<int32_t>();
+  at::parallel_for(0, panels.size(0), items_per_task(kConversionsPerTask, columns * K),
+                   [&](int64_t begin, int64_t end) {
+                     std::vector<int32_t> words(columns * width);
+                     for (int64_t panel = begin; panel < end; ++panel) {
+                       const auto first = panel * columns, count = std::min(columns, N - first);
+                       for (int64_t r = 0; r < count; ++r)
+                         kernels::round_row(in + (first + r) * K, K, words.data() + r * width);
+                       kernels::pack_words(words.data(), count, width, layout, /*panel=*/0,
+                                           out + first * width);
+                     }
+                   });
+  return panels;
+}
+
+/// The factor that makes the rows of a product, a part of it at a time.
+struct RowFactor {
+  torch::Tensor words;  // `rows` of a matrix, or its `groups` of kRowsPerTask columns
+  int64_t n;
+  bool grouped;
+};
+
+/// (rows, N) in fp32; `panels` is (panels, words, columns).
+torch::Tensor product(const RowFactor& rows, const torch::Tensor& panels, int64_t N,
+                      const torch::Tensor& bias = {}) {
+  const auto layout = kernels::packed_layout();
+  const auto words = panels.size(1);
+  const auto padded = padded_bias(bias, N, layout);
+  auto y = torch::empty({rows.n, N});
+  const kernels::PackedProduct all{.n = N,
+                                   .words = words,
+                                   .rows = rows.words.data_ptr<int32_t>(),
+                                   .row_stride = rows.grouped ? 1 : words,
+                                   .word_stride = rows.grouped ? kRowsPerTask : 1,
+                                   .panels = panels.data_ptr<int32_t>(),
+                                   .bias = values_or_null(padded),
+                                   .y = y.data_ptr<float>(),
+                                   .y_stride = N};
+  for_all_panels(rows.n, N, words * kernels::kBf16PerWord, layout,
                  [&](int64_t panel, int64_t first, int64_t count) {
-                   kernels::bf16_product(p, panel, first, count);
+                   auto p = all;
+                   p.rows += first * words;
+                   p.y += first * N;
+                   kernels::bf16_product(p, panel, /*first=*/0, count);
                  });
   return y;
 }
@@ -131,32 +150,39 @@ struct Bf16Linear : torch::autograd::Function<Bf16Linear> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x,
                                const torch::Tensor& weight,
                                const c10::optional<torch::Tensor>& bias) {
-    const auto in = rounded(matrix(x));
-    ctx->save_for_backward({in.words, weight});
+    const auto rows = matrix(x);
+    const auto group = weight.requires_grad() ? kernels::packed_layout().columns : 0;
+    const auto in = rounded(rows, {.group = group});
+    ctx->save_for_backward({in.groups, weight});
     ctx->saved_data["shape"] = x.sizes().vec();
     ctx->saved_data["bias"] = bias.has_value();
     auto shape = x.sizes().vec();
     shape.back() = weight.size(0);
-    return product(rows_of(in), panels_of_rows(rounded(weight.contiguous())),
-                   bias.value_or(torch::Tensor()))
+    return product({in.rows, rows.size(0), /*grouped=*/false}, packed_rows(weight.contiguous()),
+                   weight.size(0), bias.value_or(torch::Tensor()))
         .view(shape);
   }
 
   static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const auto shape = ctx->saved_data["shape"].toIntVector();
-    const auto& weight = saved[1];
+    const auto &in_groups = saved[0], &weight = saved[1];
+    const auto N = weight.size(0), K = weight.size(1);
     const auto dy = matrix(gradients[0]);  // (M, N)
-    const auto d_out = rounded(dy);
+    const bool for_input = ctx->needs_input_grad(0), for_weight = ctx->needs_input_grad(1),
+               for_bias = ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2);
+    const auto d_out = rounded(
+        dy,
+        {.keep_rows = for_input, .group = for_weight ? kRowsPerTask : 0, .sum_columns = for_bias});
     tensor_list result(3);
-    if (ctx->needs_input_grad(0))
+    if (for_input) {
+      const auto panels = rounded(weight.contiguous(),
+                                  {.keep_rows = false, .group = kernels::packed_layout().columns});
       result[0] =
-          product(rows_of(d_out), panels_of_columns(rounded(weight.contiguous()))).view(shape);
-    if (ctx->needs_input_grad(1)) {
-      const Bf16Matrix in{dy.size(0), weight.size(1), saved[0]};
-      result[1] = product(rows_of_columns(d_out), panels_of_columns(in));
+          product({d_out.rows, dy.size(0), /*grouped=*/false}, panels.groups, K).view(shape);
     }
-    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2)) result[2] = dy.sum(0);
+    if (for_weight) result[1] = product({d_out.groups, N, /*grouped=*/true}, in_groups, K);
+    result[2] = d_out.column_sums;
     return result;
   }
 };

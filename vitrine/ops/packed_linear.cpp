@@ -3,7 +3,9 @@
 #include <torch/torch.h>
 
 #include "vitrine/core/error.h"
+#include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/packed_product.h"
+#include "vitrine/ops/gelu.h"
 #include "vitrine/ops/panel_loop.h"
 
 namespace vitrine {
@@ -68,15 +70,15 @@ class PanelWeight : public PackedWeight {
         x.size(-1), torch::toString(x.scalar_type()), K);
     const auto in = x.reshape({-1, K}).contiguous();  // (M, K)
     const auto M = in.size(0);
-    const auto outputs = layout.panels(N) * layout.columns;
-    auto padded = torch::zeros({outputs}, x.options());
-    if (bias.defined()) padded.narrow(0, 0, N).copy_(bias);
+    const auto padded = padded_bias(bias, N, layout);
     auto y = torch::empty({M, N}, x.options());
     kernels::PackedProduct p{.n = N,
                              .words = words,
+                             .row_stride = words,
                              .panels = panels.data_ptr<int32_t>(),
-                             .bias = padded.data_ptr<float>(),
+                             .bias = values_or_null(padded),
                              .y = y.data_ptr<float>(),
+                             .y_stride = N,
                              .gelu = gelu};
     run(in.data_ptr<float>(), M, p);
     auto shape = x.sizes().vec();
@@ -93,6 +95,8 @@ class Fp32Weight : public PanelWeight {
                           layout, panel, panels.data_ptr<int32_t>());
     });
   }
+
+  Precision precision() const override { return Precision::Float32; }
 
   torch::Tensor values() const override {
     auto w = torch::empty({N, K});
@@ -122,6 +126,8 @@ class Int8Weight : public PanelWeight {
                          scale.data_ptr<float>(), sum.data_ptr<int32_t>());
     });
   }
+
+  Precision precision() const override { return Precision::Int8; }
 
   torch::Tensor values() const override {
     auto w = torch::empty({N, K});
@@ -159,6 +165,8 @@ class Bf16Weight : public PanelWeight {
                           panels.data_ptr<int32_t>());
     });
   }
+
+  Precision precision() const override { return Precision::BFloat16; }
 
   torch::Tensor values() const override {
     auto w = torch::empty({N, K});
@@ -223,7 +231,7 @@ torch::Tensor packed_linear(const torch::Tensor& x, const PackedWeight& weight,
 
 torch::Tensor packed_linear_gelu(const torch::Tensor& x, const PackedWeight& weight,
                                  const torch::Tensor& bias) {
-  if (needs_gradient(x)) return torch::gelu(packed_linear(x, weight, bias));
+  if (needs_gradient(x)) return vitrine::gelu(packed_linear(x, weight, bias));
   return weight.gelu_product(x.detach(), detached(bias));
 }
 

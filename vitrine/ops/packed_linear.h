@@ -20,6 +20,7 @@ class PackedWeight {
   torch::Tensor gelu_product(const torch::Tensor& x, const torch::Tensor& bias) const {
     return compute(x, bias, /*gelu=*/true);
   }
+  virtual Precision precision() const = 0;
   /// The weight that products see, in fp32: (N, K).
   virtual torch::Tensor values() const = 0;
   virtual int64_t bytes() const = 0;

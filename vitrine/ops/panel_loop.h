@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/Parallel.h>
+#include <torch/types.h>
 
 #include <algorithm>
 
@@ -15,13 +16,26 @@ inline int64_t items_per_task(int64_t work, int64_t work_of_one) {
 
 inline constexpr int64_t kConversionsPerTask = 1 << 15;  // less is not worth a thread
 
+/// A bias (n) with a number for every column of the panels. An undefined one stays so.
+inline torch::Tensor padded_bias(const torch::Tensor& bias, int64_t n,
+                                 const kernels::PackedLayout& layout) {
+  const auto columns = layout.panels(n) * layout.columns;
+  if (!bias.defined()) return bias;
+  return columns == n ? bias.contiguous() : torch::constant_pad_nd(bias, {0, columns - n});
+}
+
+inline const float* values_or_null(const torch::Tensor& t) {
+  return t.defined() ? t.data_ptr<float>() : nullptr;
+}
+
+inline constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's tile
+
 /// Calls `product(panel, first, count)` for all M rows and the panels of n outputs, of which each
-/// sums k products: panel by panel, so that a thread's weights stay in its cache while the rows
-/// pass.
+/// sums k products, at most kRowsPerTask rows at a time: panel by panel, so that a thread's weights
+/// stay in its cache while the rows pass.
 template <typename Product>
 void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout& layout,
                     const Product& product) {
-  constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's tile
   constexpr int64_t kMultiplyAddsPerTask = 1 << 18;
   const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
   const auto work = std::min(M, kRowsPerTask) * layout.columns * k;

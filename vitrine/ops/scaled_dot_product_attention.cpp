@@ -15,16 +15,17 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
 AttentionShape shape_of(const torch::Tensor& q, const torch::Tensor& v, double scale,
-                        double dropout, int64_t key) {
+                        double dropout, int64_t key, bool bf16) {
   return {.B = q.size(0),
           .H = q.size(1),
-          .queries = q.size(2),
-          .keys = v.size(2),
-          .width = q.size(3),
-          .value_width = v.size(3),
+          .head = {.queries = q.size(2),
+                   .keys = v.size(2),
+                   .width = q.size(3),
+                   .value_width = v.size(3)},
           .scale = scale,
           .dropout = dropout,
-          .key = static_cast<uint64_t>(key)};
+          .key = static_cast<uint64_t>(key),
+          .factors = bf16 ? kernels::Factors::Bf16 : kernels::Factors::Full};
 }
 
 /// The tensor itself if the numbers of a token lie side by side, else a copy where they do.
@@ -46,20 +47,21 @@ torch::Tensor empty_heads(const torch::Tensor& like) {
 struct ScaledDotProductAttention : torch::autograd::Function<ScaledDotProductAttention> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& queries,
                                const torch::Tensor& keys, const torch::Tensor& values, double scale,
-                               double dropout, bool keep_weights) {
+                               double dropout, bool bf16, bool backward_follows) {
     const auto q = with_whole_rows(queries), k = with_whole_rows(keys), v = with_whole_rows(values);
     const auto key = static_cast<int64_t>(dropout > 0 ? draw_random_key() : 0);
-    const auto s = shape_of(q, v, scale, dropout, key);
-    torch::Tensor weights;
-    if (keep_weights) weights = torch::empty({s.B, s.H, s.queries, s.keys}, q.options());
-    auto out = torch::empty({s.B, s.queries, s.H, s.value_width}, q.options());
+    const auto s = shape_of(q, v, scale, dropout, key, bf16);
+    torch::Tensor kept;
+    if (backward_follows) kept = empty_kept(s.B * s.H, s.head, s.factors, q.options());
+    auto out = torch::empty({s.B, s.head.queries, s.H, s.head.value_width}, q.options());
     AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "scaled_dot_product_attention", [&] {
       forward_heads(s, heads_of<const scalar_t>(q), heads_of<const scalar_t>(k),
                     heads_of<const scalar_t>(v),
-                    keep_weights ? weights.data_ptr<scalar_t>() : nullptr,
+                    backward_follows ? kept.data_ptr<scalar_t>() : nullptr,
                     heads_of<scalar_t>(out.transpose(1, 2)));
     });
-    if (keep_weights) ctx->save_for_backward({q, k, v, weights});
+    if (backward_follows) ctx->save_for_backward({q, k, v, kept});
+    ctx->saved_data["bf16"] = bf16;
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["dropout"] = dropout;
     ctx->saved_data["key"] = key;
@@ -68,20 +70,20 @@ struct ScaledDotProductAttention : torch::autograd::Function<ScaledDotProductAtt
 
   static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    const auto &q = saved[0], &k = saved[1], &v = saved[2], &weights = saved[3];
-    const auto s = shape_of(q, v, ctx->saved_data["scale"].toDouble(),
-                            ctx->saved_data["dropout"].toDouble(), ctx->saved_data["key"].toInt());
+    const auto &q = saved[0], &k = saved[1], &v = saved[2], &kept = saved[3];
+    const auto s =
+        shape_of(q, v, ctx->saved_data["scale"].toDouble(), ctx->saved_data["dropout"].toDouble(),
+                 ctx->saved_data["key"].toInt(), ctx->saved_data["bf16"].toBool());
     const auto d_out =
-        gradients[0].contiguous().view({s.B, s.queries, s.H, s.value_width}).transpose(1, 2);
+        gradients[0].contiguous().view({s.B, q.size(2), s.H, v.size(3)}).transpose(1, 2);
     auto dq = empty_heads(q), dk = empty_heads(k), dv = empty_heads(v);
     AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "scaled_dot_product_attention_backward", [&] {
-      backward_heads(s, heads_of<const scalar_t>(q), heads_of<const scalar_t>(k),
-                     heads_of<const scalar_t>(v),
-                     static_cast<const scalar_t*>(weights.data_ptr<scalar_t>()),
-                     heads_of<const scalar_t>(d_out), heads_of<scalar_t>(dq),
-                     heads_of<scalar_t>(dk), heads_of<scalar_t>(dv));
+      backward_heads(
+          s, heads_of<const scalar_t>(q), heads_of<const scalar_t>(k), heads_of<const scalar_t>(v),
+          static_cast<const scalar_t*>(kept.data_ptr<scalar_t>()), heads_of<const scalar_t>(d_out),
+          heads_of<scalar_t>(dq), heads_of<scalar_t>(dk), heads_of<scalar_t>(dv));
     });
-    return {dq, dk, dv, {}, {}, {}};
+    return {dq, dk, dv, {}, {}, {}, {}};
   }
 };
 
@@ -98,7 +100,8 @@ torch::Tensor weigh_values(const torch::Tensor& weights, const torch::Tensor& v,
 }
 
 torch::Tensor scaled_dot_product_attention(const torch::Tensor& q, const torch::Tensor& k,
-                                           const torch::Tensor& v, double scale, double dropout) {
+                                           const torch::Tensor& v, double scale, double dropout,
+                                           Precision products) {
   check(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && q.size(0) == k.size(0) &&
             v.size(0) == k.size(0) && q.size(1) == k.size(1) && v.size(1) == k.size(1) &&
             q.size(3) == k.size(3) && v.size(2) == k.size(2),
@@ -109,7 +112,8 @@ torch::Tensor scaled_dot_product_attention(const torch::Tensor& q, const torch::
   if (!has_cpu_kernel(q)) return weigh_values(scaled_dot_product_weights(q, k, scale), v, dropout);
   const bool backward_follows = torch::GradMode::is_enabled() &&
                                 (q.requires_grad() || k.requires_grad() || v.requires_grad());
-  return ScaledDotProductAttention::apply(q, k, v, scale, dropout, backward_follows);
+  const bool bf16 = attention_factors(products) == kernels::Factors::Bf16;
+  return ScaledDotProductAttention::apply(q, k, v, scale, dropout, bf16, backward_follows);
 }
 
 }  // namespace vitrine

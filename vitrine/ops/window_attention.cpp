@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "vitrine/core/error.h"
-#include "vitrine/kernels/attention.h"
+#include "vitrine/ops/attention_heads.h"
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/random_key.h"
 
@@ -26,11 +26,14 @@ struct WindowShape {
   int64_t B, T, H, D, N, W;
   double scale, dropout;
   uint64_t key;
+  kernels::Factors factors;
+
   int64_t channels() const { return H * D; }
+  kernels::HeadShape head() const { return {N, N, D, D}; }
 };
 
 WindowShape window_shape(const torch::Tensor& qkv, const torch::Tensor& bias, double scale,
-                         double dropout, int64_t key) {
+                         double dropout, int64_t key, bool bf16) {
   const auto T = qkv.size(1), N = bias.size(-1);
   return {.B = qkv.size(0),
           .T = T,
@@ -40,7 +43,8 @@ WindowShape window_shape(const torch::Tensor& qkv, const torch::Tensor& bias, do
           .W = T / N,
           .scale = scale,
           .dropout = dropout,
-          .key = static_cast<uint64_t>(key)};
+          .key = static_cast<uint64_t>(key),
+          .factors = bf16 ? kernels::Factors::Bf16 : kernels::Factors::Full};
 }
 
 /// Where everything lies; `order` and `mask` may be null.
@@ -88,10 +92,7 @@ kernels::Head<T> gathered_head(const WindowShape& s, const WindowInputs<T>& in,
   return {.q = {qkv, s.D},
           .k = {qkv + size, s.D},
           .v = {qkv + 2 * size, s.D},
-          .queries = s.N,
-          .keys = s.N,
-          .width = s.D,
-          .value_width = s.D,
+          .shape = s.head(),
           .scale = static_cast<T>(s.scale),
           .dropout = {static_cast<float>(s.dropout),
                       s.key + static_cast<uint64_t>((b * s.W + w) * s.H + h)},
@@ -100,18 +101,19 @@ kernels::Head<T> gathered_head(const WindowShape& s, const WindowInputs<T>& in,
 }
 
 template <typename T>
-void forward_windows(const WindowShape& s, const WindowInputs<T>& in, T* weights, T* out) {
-  const auto size = s.N * s.D, cells = s.N * s.N, C = s.channels();
+void forward_windows(const WindowShape& s, const WindowInputs<T>& in, T* kept, T* out) {
+  const auto size = s.N * s.D, C = s.channels();
   at::parallel_for(0, s.B * s.W, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> qkv(3 * size), mixed(size), scores(weights ? 0 : cells),
-        dropped(s.dropout > 0 ? cells : 0);
+    const auto attention = kernels::head_attention<T>(s.head(), s.factors);
+    const auto per_head = s.N * attention->kept_per_query();
+    std::vector<T> qkv(3 * size), mixed(size);
     for (int64_t i = begin; i < end; ++i)
       for (int64_t h = 0; h < s.H; ++h) {
         const int64_t b = i / s.W, w = i % s.W;
         const WindowTokens tokens(s, in.order, b, w);
         const auto head = gathered_head(s, in, tokens, b, w, h, qkv.data());
-        kernels::attention_forward(head, weights ? weights + (i * s.H + h) * cells : scores.data(),
-                                   {mixed.data(), s.D}, dropped.data());
+        attention->forward(head, kept ? kept + (i * s.H + h) * per_head : nullptr,
+                           {mixed.data(), s.D});
         scatter(s, tokens, mixed.data(), out + h * s.D, C);
       }
   });
@@ -119,11 +121,13 @@ void forward_windows(const WindowShape& s, const WindowInputs<T>& in, T* weights
 
 /// `d_bias` (kParts, H, N, N) is added to unless it is null.
 template <typename T>
-void backward_windows(const WindowShape& s, const WindowInputs<T>& in, const T* weights,
+void backward_windows(const WindowShape& s, const WindowInputs<T>& in, const T* kept,
                       const T* d_out, T* d_qkv, T* d_bias) {
   const auto size = s.N * s.D, cells = s.N * s.N, C = s.channels(), windows = s.B * s.W;
   at::parallel_for(0, kParts * s.H, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> qkv(3 * size), gradients(3 * size), dy(size), scratch(2 * cells);
+    const auto attention = kernels::head_attention<T>(s.head(), s.factors);
+    const auto per_head = s.N * attention->kept_per_query();
+    std::vector<T> qkv(3 * size), gradients(3 * size), dy(size);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t part = unit / s.H, h = unit % s.H;
       for (int64_t i = windows * part / kParts; i < windows * (part + 1) / kParts; ++i) {
@@ -131,12 +135,11 @@ void backward_windows(const WindowShape& s, const WindowInputs<T>& in, const T* 
         const WindowTokens tokens(s, in.order, b, w);
         const auto head = gathered_head(s, in, tokens, b, w, h, qkv.data());
         gather(s, tokens, d_out + h * s.D, C, dy.data());
-        kernels::attention_backward<T>(head, weights + (i * s.H + h) * cells, {dy.data(), s.D},
-                                       {.q = {gradients.data(), s.D},
-                                        .k = {gradients.data() + size, s.D},
-                                        .v = {gradients.data() + 2 * size, s.D},
-                                        .bias = d_bias ? d_bias + unit * cells : nullptr},
-                                       scratch.data());
+        attention->backward(head, kept + (i * s.H + h) * per_head, {dy.data(), s.D},
+                            {.q = {gradients.data(), s.D},
+                             .k = {gradients.data() + size, s.D},
+                             .v = {gradients.data() + 2 * size, s.D},
+                             .bias = d_bias ? d_bias + unit * cells : nullptr});
         for (int64_t p = 0; p < 3; ++p)
           scatter(s, tokens, gradients.data() + p * size, d_qkv + p * C + h * s.D, 3 * C);
       }
@@ -158,22 +161,23 @@ Optional if_defined(const torch::Tensor& t) { return t.defined() ? Optional(t) :
 struct WindowAttentionFunction : torch::autograd::Function<WindowAttentionFunction> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& packed,
                                const torch::Tensor& biases, const Optional& masks,
-                               const Optional& orders, double scale, double dropout,
-                               bool keep_weights) {
+                               const Optional& orders, double scale, double dropout, bool bf16,
+                               bool backward_follows) {
     const auto qkv = packed.contiguous(), bias = biases.contiguous();
     const auto mask = masks ? masks->to(qkv.options()).contiguous() : torch::Tensor();
     const auto order = orders.value_or(torch::Tensor());
     const auto key = static_cast<int64_t>(dropout > 0 ? draw_random_key() : 0);
-    const auto s = window_shape(qkv, bias, scale, dropout, key);
-    torch::Tensor weights;
-    if (keep_weights) weights = torch::empty({s.B, s.W, s.H, s.N, s.N}, qkv.options());
+    const auto s = window_shape(qkv, bias, scale, dropout, key, bf16);
+    torch::Tensor kept;
+    if (backward_follows) kept = empty_kept(s.B * s.W * s.H, s.head(), s.factors, qkv.options());
     auto out = torch::empty({s.B, s.T, s.channels()}, qkv.options());
     AT_DISPATCH_FLOATING_TYPES(qkv.scalar_type(), "window_attention", [&] {
       forward_windows(s, window_inputs<scalar_t>(qkv, bias, mask, order),
-                      keep_weights ? weights.data_ptr<scalar_t>() : nullptr,
+                      backward_follows ? kept.data_ptr<scalar_t>() : nullptr,
                       out.data_ptr<scalar_t>());
     });
-    if (keep_weights) ctx->save_for_backward({qkv, bias, mask, order, weights});
+    if (backward_follows) ctx->save_for_backward({qkv, bias, mask, order, kept});
+    ctx->saved_data["bf16"] = bf16;
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["dropout"] = dropout;
     ctx->saved_data["key"] = key;
@@ -183,22 +187,22 @@ struct WindowAttentionFunction : torch::autograd::Function<WindowAttentionFuncti
   static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const auto &qkv = saved[0], &bias = saved[1], &mask = saved[2], &order = saved[3],
-               &weights = saved[4];
+               &kept = saved[4];
     const auto d_out = gradients[0].contiguous();
-    const auto s =
-        window_shape(qkv, bias, ctx->saved_data["scale"].toDouble(),
-                     ctx->saved_data["dropout"].toDouble(), ctx->saved_data["key"].toInt());
+    const auto s = window_shape(qkv, bias, ctx->saved_data["scale"].toDouble(),
+                                ctx->saved_data["dropout"].toDouble(),
+                                ctx->saved_data["key"].toInt(), ctx->saved_data["bf16"].toBool());
     auto d_qkv = torch::empty_like(qkv);
     torch::Tensor d_bias;
     if (ctx->needs_input_grad(1)) d_bias = torch::zeros({kParts, s.H, s.N, s.N}, bias.options());
     AT_DISPATCH_FLOATING_TYPES(qkv.scalar_type(), "window_attention_backward", [&] {
       backward_windows(s, window_inputs<scalar_t>(qkv, bias, mask, order),
-                       static_cast<const scalar_t*>(weights.data_ptr<scalar_t>()),
+                       static_cast<const scalar_t*>(kept.data_ptr<scalar_t>()),
                        static_cast<const scalar_t*>(d_out.data_ptr<scalar_t>()),
                        d_qkv.data_ptr<scalar_t>(),
                        d_bias.defined() ? d_bias.data_ptr<scalar_t>() : nullptr);
     });
-    return {d_qkv, d_bias.defined() ? d_bias.sum(0) : d_bias, {}, {}, {}, {}, {}};
+    return {d_qkv, d_bias.defined() ? d_bias.sum(0) : d_bias, {}, {}, {}, {}, {}, {}};
   }
 };
 
@@ -250,15 +254,16 @@ torch::Tensor weigh_window_values(const torch::Tensor& weights, const torch::Ten
 }
 
 torch::Tensor window_attention(const torch::Tensor& qkv, const AttentionWindows& w, double scale,
-                               double dropout) {
+                               double dropout, Precision products) {
   check_windows(qkv, w, dropout);
   RECORD_FUNCTION("vitrine::window_attention", std::vector<c10::IValue>({qkv, w.bias}));
   if (!has_cpu_kernel(qkv))
     return weigh_window_values(window_attention_weights(qkv, w, scale), qkv, w, dropout);
   const bool backward_follows =
       torch::GradMode::is_enabled() && (qkv.requires_grad() || w.bias.requires_grad());
+  const bool bf16 = attention_factors(products) == kernels::Factors::Bf16;
   return WindowAttentionFunction::apply(qkv, w.bias, if_defined(w.mask), if_defined(w.order), scale,
-                                        dropout, backward_follows);
+                                        dropout, bf16, backward_follows);
 }
 
 }  // namespace vitrine

@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include "vitrine/core/precision.h"
+
 namespace vitrine {
 
 /// Tokens that attend to each other in windows: W windows of N tokens each, W * N = T.
@@ -13,9 +15,11 @@ struct AttentionWindows {
 };
 
 /// softmax(scale Q K^T + bias + mask) V inside each window: qkv (B, T, 3, H, D) -> (B, T, H * D).
-/// `dropout` is applied to the attention weights.
+/// `dropout` is applied to the attention weights. Unless `products` is fp32, factors are rounded to
+/// bf16 where the processor gains by it.
 torch::Tensor window_attention(const torch::Tensor& qkv, const AttentionWindows& windows,
-                               double scale, double dropout = 0);
+                               double scale, double dropout = 0,
+                               Precision products = Precision::Float32);
 
 /// The attention weights alone: (B, W, H, N, N).
 torch::Tensor window_attention_weights(const torch::Tensor& qkv, const AttentionWindows& windows,

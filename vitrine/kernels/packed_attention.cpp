@@ -1,0 +1,201 @@
+#include "vitrine/kernels/packed_attention.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "vitrine/kernels/attention_scores.h"
+#include "vitrine/kernels/bf16_words.h"
+#include "vitrine/kernels/packed_product.h"
+#include "vitrine/kernels/softmax.h"
+
+namespace vitrine::kernels {
+namespace {
+
+constexpr int64_t kQueriesAtOnce = 48;  // their scores stay in the cache; a multiple of a tile
+constexpr int64_t kPadding = 16;        // a multiple of the numbers in a vector
+
+const int32_t* words_at(const float* numbers) { return reinterpret_cast<const int32_t*>(numbers); }
+float* numbers_at(int32_t* words) { return reinterpret_cast<float*>(words); }
+
+template <typename T>
+T* room(std::vector<T>& memory, int64_t size) {
+  if (std::ssize(memory) < size) memory.resize(size);
+  return memory.data();
+}
+
+/// Fills what lies between the keys and the end of each row.
+void fill_padding(float* rows, int64_t count, int64_t keys, int64_t padded, float with) {
+  for (int64_t r = 0; r < count; ++r)
+    std::fill(rows + r * padded + keys, rows + (r + 1) * padded, with);
+}
+
+}  // namespace
+
+PackedAttention::PackedAttention(const HeadShape& largest, Factors factors)
+    : factors_(factors),
+      layout_(packed_layout()),
+      per_word_(factors == Factors::Bf16 ? kBf16PerWord : kFp32PerWord),
+      padded_((largest.keys + kPadding - 1) / kPadding * kPadding),
+      scores_(kQueriesAtOnce * padded_) {}
+
+PackedAttention::RowFactor PackedAttention::row_factor(Rows<const float> rows, int64_t count,
+                                                       int64_t width, float scale) {
+  if (!rounds() && scale == 1) return {words_at(rows.values), rows.stride};
+  const auto words = words_of(width, per_word_);
+  auto* out = room(row_words_, count * words);
+  for (int64_t r = 0; r < count; ++r) {
+    const float* row = rows.from(r).values;
+    if (rounds())
+      round_row(row, width, out + r * words, scale);
+    else
+      std::transform(row, row + width, numbers_at(out + r * words),
+                     [scale](float x) { return scale * x; });
+  }
+  return {out, words};
+}
+
+/// Of rows of weights or scores; `words` is where rounded ones go.
+PackedAttention::RowFactor PackedAttention::weight_factor(const float* rows, int64_t count,
+                                                          int32_t* words) const {
+  if (!rounds()) return {words_at(rows), padded_};
+  const auto stride = kept_per_query();
+  for (int64_t r = 0; r < count; ++r) round_row(rows + r * padded_, padded_, words + r * stride);
+  return {words, stride};
+}
+
+/// The columns of a factor of all queries, as rows.
+PackedAttention::RowFactor PackedAttention::column_factor(const int32_t* rows,
+                                                          const HeadShape& shape,
+                                                          Words& interleaved) const {
+  if (!rounds()) return {rows, 1, padded_};
+  const auto pairs = words_of(shape.queries, per_word_), stride = kept_per_query();
+  auto* out = room(interleaved, pairs * padded_);
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const auto* even = reinterpret_cast<const uint16_t*>(rows + 2 * pair * stride);
+    const auto* odd = 2 * pair + 1 < shape.queries ? even + 2 * stride : nullptr;
+    interleave_rows(even, odd, shape.keys, out + pair * padded_);
+  }
+  return {out, 1, padded_};
+}
+
+/// Each of the rows makes a column.
+void PackedAttention::pack_rows(Rows<const float> rows, int64_t count, int64_t width, Panels& to) {
+  const auto factor = row_factor(rows, count, width);
+  const auto columns = layout_.columns;
+  to.outputs = count;
+  to.words = words_of(width, per_word_);
+  auto* out = room(to.values, layout_.panels(count) * to.words * columns);
+  for (int64_t first = 0; first < count; first += columns, out += to.words * columns)
+    transpose_words(factor.words + first * factor.row_stride, factor.row_stride,
+                    std::min(columns, count - first), to.words, out, columns);
+}
+
+/// Each of their columns makes a column.
+void PackedAttention::pack_columns(Rows<const float> rows, int64_t count, int64_t width,
+                                   float scale, Panels& to) {
+  const auto factor = row_factor(rows, count, width, scale);
+  const auto columns = layout_.columns;
+  to.outputs = width;
+  to.words = words_of(count, per_word_);
+  auto* out = room(to.values, layout_.panels(width) * to.words * columns);
+  for (int64_t first = 0; first < width; first += columns) {
+    const auto inside = std::min(columns, width - first);
+    for (int64_t word = 0; word < to.words; ++word, out += columns) {
+      const auto* row = factor.words + word * per_word_ * factor.row_stride;
+      if (!rounds()) {
+        std::copy_n(row + first, inside, out);
+        continue;
+      }
+      const auto* even = reinterpret_cast<const uint16_t*>(row);
+      const auto* odd = reinterpret_cast<const uint16_t*>(row + factor.row_stride);
+      interleave_rows(even + first, 2 * word + 1 < count ? odd + first : nullptr, inside, out);
+    }
+  }
+}
+
+void PackedAttention::multiply(const RowFactor& rows, int64_t count, const Panels& panels,
+                               Rows<float> out) const {
+  const PackedProduct p{.n = panels.outputs,
+                        .words = panels.words,
+                        .rows = rows.words,
+                        .row_stride = rows.row_stride,
+                        .word_stride = rows.word_stride,
+                        .panels = panels.values.data(),
+                        .y = out.values,
+                        .y_stride = out.stride};
+  for (int64_t panel = 0; panel < layout_.panels(panels.outputs); ++panel)
+    (rounds() ? bf16_product : fp32_product)(p, panel, /*first=*/0, count);
+}
+
+/// Rows of weights that `forward` kept.
+const float* PackedAttention::kept_weights(const float* kept, int64_t count) {
+  if (!rounds()) return kept;
+  auto* weights = room(weights_, count * padded_);
+  const auto* halves = reinterpret_cast<const uint16_t*>(kept);
+  for (int64_t i = 0; i < count * padded_; ++i)
+    weights[i] = std::bit_cast<float>(static_cast<uint32_t>(halves[i]) << 16);
+  return weights;
+}
+
+void PackedAttention::forward(const Head<float>& h, float* kept, Rows<float> out) {
+  const auto& s = h.shape;
+  pack_rows(h.k, s.keys, s.width, keys_);
+  pack_columns(h.v, s.keys, s.value_width, /*scale=*/1, values_);
+  auto* some_words = room(weight_words_, kQueriesAtOnce * kept_per_query());
+  for (int64_t first = 0; first < s.queries; first += kQueriesAtOnce) {
+    const auto count = std::min(kQueriesAtOnce, s.queries - first);
+    float* keep = kept ? kept + first * kept_per_query() : nullptr;
+    float* weights = keep && !rounds() ? keep : scores_.data();
+    const Rows<float> rows{weights, padded_};
+    multiply(row_factor(h.q.from(first), count, s.width, h.scale), count, keys_, rows);
+    add_to_scores(h, first, count, rows);
+    fill_padding(weights, count, s.keys, padded_, -std::numeric_limits<float>::infinity());
+    softmax_rows(weights, count, padded_);
+    auto factor =
+        weight_factor(weights, count, keep ? reinterpret_cast<int32_t*>(keep) : some_words);
+    if (h.dropout.probability > 0) {
+      drop_weights<float>(h, first, count, {weights, padded_}, {scores_.data(), padded_});
+      fill_padding(scores_.data(), count, s.keys, padded_, 0);
+      factor = weight_factor(scores_.data(), count, some_words);
+    }
+    multiply(factor, count, values_, out.from(first));
+  }
+}
+
+void PackedAttention::backward(const Head<float>& h, const float* kept, Rows<const float> d_out,
+                               const HeadGradients<float>& g) {
+  const auto& s = h.shape;
+  const auto stride = kept_per_query();
+  const bool drops = h.dropout.probability > 0;
+  pack_rows(h.v, s.keys, s.value_width, values_);
+  pack_columns(h.k, s.keys, s.width, h.scale, keys_);
+  pack_columns(h.q, s.queries, s.width, h.scale, queries_);
+  pack_columns(d_out, s.queries, s.value_width, /*scale=*/1, d_out_);
+  auto* d_scores = room(score_words_, s.queries * stride);
+  auto* dropped = room(weight_words_, drops ? s.queries * stride : 0);
+  for (int64_t first = 0; first < s.queries; first += kQueriesAtOnce) {
+    const auto count = std::min(kQueriesAtOnce, s.queries - first);
+    const float* weights = kept_weights(kept + first * stride, count);
+    auto* to = d_scores + first * stride;
+    float* gradient = rounds() ? scores_.data() : numbers_at(to);  // of the weights, then scores
+    const Rows<float> rows{gradient, padded_};
+    multiply(row_factor(d_out.from(first), count, s.value_width), count, values_, rows);
+    fill_padding(gradient, count, s.keys, padded_, 0);
+    drop_weights<float>(h, first, count, {gradient, padded_}, rows);
+    softmax_rows_backward(weights, gradient, gradient, count, padded_);
+    add_to_bias<float>(h, first, count, {gradient, padded_}, g.bias);
+    multiply(weight_factor(gradient, count, to), count, keys_, g.q.from(first));
+    if (!drops) continue;
+    auto* words = dropped + first * stride;
+    float* through = rounds() ? scores_.data() : numbers_at(words);
+    drop_weights<float>(h, first, count, {weights, padded_}, {through, padded_});
+    fill_padding(through, count, s.keys, padded_, 0);
+    weight_factor(through, count, words);
+  }
+  multiply(column_factor(d_scores, s, score_columns_), s.keys, queries_, g.k);
+  multiply(column_factor(drops ? dropped : words_at(kept), s, weight_columns_), s.keys, d_out_,
+           g.v);
+}
+
+}  // namespace vitrine::kernels
