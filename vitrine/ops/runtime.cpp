@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <future>
 #include <limits>
 #include <thread>
@@ -16,9 +17,10 @@ namespace {
 int64_t cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 /// OpenMP threads that wait for work spin for milliseconds, which ruins the speed as soon as
-/// anything else wants a core (and costs a fifth of it even on a quiet machine). libgomp spins
-/// only briefly if it manages more threads than there are cores, so an idle team is kept, as large
-/// as the machine.
+/// anything else wants a core. The program says how long they should (program/main.cpp), as libgomp
+/// asks when it is loaded. In other programs it can only be kept from spinning at all: it does not
+/// if it manages more threads than there are cores, so an idle team is kept, as large as the
+/// machine.
 void keep_openmp_from_spinning() {
   static const bool once = [] {
     std::promise<void> running;
@@ -47,7 +49,8 @@ int64_t set_up_runtime(int64_t threads) {
   (void)once;
   if (threads <= 0) threads = cores();
   torch::set_num_threads(static_cast<int>(threads));
-  if (threads > 1) keep_openmp_from_spinning();
+  const bool told = std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY");
+  if (threads > 1 && !told) keep_openmp_from_spinning();
   return threads;
 }
 

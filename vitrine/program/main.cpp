@@ -21,8 +21,15 @@ int give(std::string_view answer) {
   return 1;
 }
 
+/// How often OpenMP's threads look for work before they sleep: some 20 us. To wake one takes longer
+/// than a small layer, but threads that spin for long are in the way of other processes.
+void choose_spinning() {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "1000", /*replace=*/0);
+}
+
 /// Runs the commands, which the program finds by its RUNPATH.
 int run_commands(int argc, char** argv) {
+  choose_spinning();
   void* commands = dlopen("libvitrine_commands.so", RTLD_LAZY | RTLD_GLOBAL);
   auto* run = commands ? reinterpret_cast<Main>(dlsym(commands, "vitrine_main")) : nullptr;
   if (run != nullptr) return run(argc, argv);
