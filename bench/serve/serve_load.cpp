@@ -117,7 +117,7 @@ bool overload(const Workload& workload, int port, const Options& o, double throu
               double batch_ms) {
   const LoadPlan plan{.connections = static_cast<int>(8 * o.batch), .rate = 2 * throughput};
   auto warm = plan, whole = plan;
-  warm.seconds = o.overload / 4;
+  warm.seconds = o.overload;
   whole.seconds = o.overload;
   run_load(workload, port, warm);  // so that memory has its size
   const auto load = run_load(workload, port, whole);
