@@ -18,10 +18,11 @@ bool classifies_images(const Model& model) {
 /// Packs the weights of all blocks; gives back how many layers have.
 int64_t pack_blocks(const Model& model, Precision precision) {
   int64_t packed = 0;
-  for (const auto& block : model.blocks_in_order())
+  for (const auto& block : model.blocks_in_order()) {
     for (const auto& layer : block->modules())
       if (auto* linear = layer->as<Linear>()) packed += linear->pack(precision);
-  malloc_trim(0);  // the weights as they were are gone: give their memory back
+    malloc_trim(0);  // the block's weights as they were are gone: give their memory back
+  }
   return packed;
 }
 
