@@ -29,7 +29,7 @@ using Floats = hn::Vec<FloatTag>;
 int64_t lanes_of(FloatTag f) { return static_cast<int64_t>(hn::Lanes(f)); }
 
 /// Writes a vector of floats rounded to bf16, ties to even; NaN stays NaN.
-struct PlainRounding {
+struct PlainRowRounding {
   static HWY_INLINE void store(Floats v, uint16_t* out) {
     const hn::RebindToUnsigned<FloatTag> u;
     const hn::RebindToSigned<FloatTag> d;
@@ -44,7 +44,7 @@ struct PlainRounding {
 };
 
 #if HWY_TARGET == HWY_AVX3_DL
-struct NativeRounding {
+struct NativeRowRounding {
   static HWY_INLINE void store(Floats v, uint16_t* out) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                         reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
@@ -140,20 +140,13 @@ void gradient(const float* HWY_RESTRICT p, const float* HWY_RESTRICT g, const Se
   seen.clear_rest(words);
 }
 
-template <typename Rounding>
-void round_all(const float* HWY_RESTRICT row, int64_t n, int32_t* HWY_RESTRICT words) {
-  const FloatTag f;
-  auto* halves = reinterpret_cast<uint16_t*>(words);
-  for (int64_t i = 0; i < n; i += lanes_of(f)) Rounding::store(hn::LoadU(f, row + i), halves + i);
-}
-
 /// Calls `work` with the rounding that this processor is fast in.
 template <typename Work>
 HWY_INLINE auto with_rounding(const Work& work) {
 #if HWY_TARGET == HWY_AVX3_DL
-  if (has_bf16_products()) return work(NativeRounding());
+  if (has_bf16_products()) return work(NativeRowRounding());
 #endif
-  return work(PlainRounding());
+  return work(PlainRowRounding());
 }
 
 float update_row(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
@@ -173,11 +166,7 @@ void gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_
     gradient<decltype(rounding)>(p, d, {n, low, high}, dot, words);
   });
 }
-void whole_row(const float* row, int64_t n, int32_t* words) {
-  with_rounding([&](auto rounding) { round_all<decltype(rounding)>(row, n, words); });
-}
-
-float dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, int64_t n) {
+float row_dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, int64_t n) {
   const FloatTag f;
   auto total = hn::Zero(f);
   int64_t i = 0;
@@ -188,7 +177,7 @@ float dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, int64_t n) {
   return sum;
 }
 
-void scale(float* row, int64_t n, float factor) {
+void row_scale(float* row, int64_t n, float factor) {
   const FloatTag f;
   const auto same = hn::Set(f, factor);
   int64_t i = 0;
@@ -209,9 +198,8 @@ namespace vitrine::kernels {
 HWY_EXPORT(update_row);
 HWY_EXPORT(again_row);
 HWY_EXPORT(gradient_row);
-HWY_EXPORT(whole_row);
-HWY_EXPORT(dot);
-HWY_EXPORT(scale);
+HWY_EXPORT(row_dot);
+HWY_EXPORT(row_scale);
 
 float bf16_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
                           float& running_sum, int32_t* words) {
@@ -225,13 +213,12 @@ void bf16_softmax_gradient_row(const float* p, const float* d, int64_t n, int64_
                                float dot, int32_t* words) {
   HWY_DYNAMIC_DISPATCH(gradient_row)(p, d, n, low, high, dot, words);
 }
-void bf16_row(const float* row, int64_t n, int32_t* words) {
-  HWY_DYNAMIC_DISPATCH(whole_row)(row, n, words);
-}
 float dot_product(const float* x, const float* y, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(dot)(x, y, n);
+  return HWY_DYNAMIC_DISPATCH(row_dot)(x, y, n);
 }
-void scale_row(float* row, int64_t n, float factor) { HWY_DYNAMIC_DISPATCH(scale)(row, n, factor); }
+void scale_row(float* row, int64_t n, float factor) {
+  HWY_DYNAMIC_DISPATCH(row_scale)(row, n, factor);
+}
 
 }  // namespace vitrine::kernels
 #endif

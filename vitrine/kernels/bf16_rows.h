@@ -23,9 +23,6 @@ void bf16_softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t hig
 void bf16_softmax_gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_t high,
                                float dot, int32_t* words);
 
-/// A row in bf16, all of it.
-void bf16_row(const float* row, int64_t n, int32_t* words);
-
 /// The sum of x[i] * y[i].
 float dot_product(const float* x, const float* y, int64_t n);
 

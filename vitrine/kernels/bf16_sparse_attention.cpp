@@ -108,7 +108,7 @@ void drop_cells(const DropoutKey& drop, const KeyTile& tile, int64_t rows,
   const auto columns = scratch.columns;
   for (int64_t r = 0; r < rows; ++r) {
     drop_row(drop, tile, r, weights + r * columns, buffer.data());
-    bf16_row(buffer.data(), whole(tile.keys.count), words + r * columns / kBf16PerWord);
+    round_row(buffer.data(), tile.keys.count, words + r * columns / kBf16PerWord);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/bf16_rows.h"
 #include "vitrine/kernels/bf16_sparse_attention.h"
+#include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/packed_product.h"
 #include "vitrine/ops/panel_loop.h"
 #include "vitrine/ops/random_key.h"
@@ -44,9 +45,8 @@ torch::Tensor head_words(const torch::Tensor& input) {
   for_all_tokens(x, [&](int64_t head, int64_t first, int64_t count) {
     const auto from = vectors_of<const float>(x, head);
     const auto to = vectors_of<int32_t>(words, head);
-    const auto round = D % kernels::kRowStep == 0 ? kernels::bf16_row : kernels::round_row;
     for (int64_t t = first; t < first + count; ++t)
-      round(from.values + t * from.stride, D, to.values + t * to.stride);
+      kernels::round_row(from.values + t * from.stride, D, to.values + t * to.stride);
   });
   return words;
 }

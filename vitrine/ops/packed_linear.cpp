@@ -27,6 +27,19 @@ class PanelWeight : public PackedWeight {
 
   int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
 
+  void rows(const float* x, int64_t M, const float* bias, float* y) const override {
+    std::vector<float> padded;  // where the last panel is not full, or there is no bias
+    const auto outputs = layout.panels(N) * layout.columns;
+    if (bias == nullptr || outputs != N) {
+      padded.resize(outputs);
+      if (bias != nullptr) std::copy_n(bias, N, padded.data());
+      bias = padded.data();
+    }
+    kernels::PackedProduct p{
+        .n = N, .words = words, .panels = panels.data_ptr<int32_t>(), .bias = bias, .y = y};
+    run(x, M, p);
+  }
+
  protected:
   /// Converts the rows of inputs, then multiplies.
   virtual void run(const float* x, int64_t M, kernels::PackedProduct& p) const = 0;
