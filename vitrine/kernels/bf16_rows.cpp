@@ -121,7 +121,9 @@ float update(float* row, const Seen& seen, float& running_max, float& running_su
   const float raised = any ? hn::GetLane(hn::MaxOfLanes(f, top)) : running_max;
   const float sum = exponentials<Rounding>(row, seen, raised, words);
   if (!any) return 1;
-  const float factor = running_max == raised ? 1.0f : std::exp(running_max - raised);
+  // Nothing was summed before the first step, so nothing has to be scaled.
+  const bool keeps = running_sum == 0 || running_max == raised;
+  const float factor = keeps ? 1.0f : std::exp(running_max - raised);
   running_sum = running_sum * factor + sum;
   running_max = raised;
   return factor;
