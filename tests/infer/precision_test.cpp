@@ -119,7 +119,8 @@ TEST(SetPrecision, LeavesFp32AsItIs) {
 
 TEST(PrepareForInference, ChangesFp32ByRoundingAlone) {
   const torch::NoGradGuard no_grad;
-  for (const auto* name : {"vit_ti16", "swin_t", "pvt_tiny", "resnet18", "igpt_s"}) {
+  for (const auto* name :
+       {"vit_ti16", "swin_t", "pvt_tiny", "resnet18", "igpt_s", "sparse_c10_tiny"}) {
     torch::manual_seed(1);
     const auto model = test::small(name).build();
     test::shake(*model, 0.1);
@@ -127,7 +128,7 @@ TEST(PrepareForInference, ChangesFp32ByRoundingAlone) {
     const auto x = model->example_input(2);
     const auto y = model->forward(x);
     prepare_for_inference(*model, Precision::Float32, name);
-    const bool packed = model->task() == Task::Classes && !model->blocks_in_order().empty();
+    const bool packed = !model->blocks_in_order().empty();
     EXPECT_EQ(lowered_layers(*model) > 0, packed) << name;
     EXPECT_LT(((model->forward(x) - y).norm() / y.norm()).item<double>(), 1e-5) << name;
   }

@@ -1,5 +1,6 @@
 #include "vitrine/nn/recompute.h"
 
+#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 
 #include "vitrine/nn/encoder_block.h"
@@ -24,6 +25,28 @@ TEST(Recompute, GivesTheSameOutputAndGradientsWithDropout) {
   const auto plain = run(false), again = run(true);
   ASSERT_EQ(plain.size(), again.size());
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(plain[i].equal(again[i])) << i;
+}
+
+TEST(Recompute, GivesTheSameGradientsInBfloat16) {
+  torch::manual_seed(1);
+  auto blocks = encoder_blocks({.dim = 8, .heads = 2, .hidden = 16, .dropout = 0.3}, 2);
+  const auto run = [&](bool recompute, bool autocast) {
+    blocks->zero_grad();
+    torch::manual_seed(7);
+    const auto x = torch::randn({2, 5, 8}).requires_grad_(true);
+    at::autocast::set_cpu_enabled(autocast);
+    const auto y = blocks->forward(x, recompute);
+    at::autocast::set_cpu_enabled(false);
+    at::autocast::clear_cache();
+    y.to(torch::kFloat).square().sum().backward();  // outside of autocast, as trainers do
+    EXPECT_FALSE(at::autocast::is_cpu_enabled());
+    std::vector<torch::Tensor> result = {y.detach(), x.grad()};
+    for (const auto& p : blocks->parameters()) result.push_back(p.grad().clone());
+    return result;
+  };
+  const auto plain = run(false, true), again = run(true, true), in_fp32 = run(true, false);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(plain[i].equal(again[i])) << i;
+  EXPECT_FALSE(plain[1].equal(in_fp32[1]));
 }
 
 TEST(Recompute, LeavesTheGeneratorAsItWasAfterBackward) {

@@ -68,6 +68,37 @@ TEST(BlockStep, OfPerformerAttentionEqualsTheForwardPass) {
   EXPECT_LT(step_error(block, 150, 12), kTolerance);
 }
 
+TEST(BlockStep, OfPackedSparseBlocksEqualsTheForwardPassOfTheWeightsAsTheyWere) {
+  torch::manual_seed(1);
+  const torch::NoGradGuard no_grad;
+  const AttentionPattern strided{.kind = PatternKind::Strided, .stride = 7};
+  const AttentionPattern nothing{.kind = PatternKind::Fixed,
+                                 .stride = 7,
+                                 .summary_tokens = 2,
+                                 .factor = PatternFactor::Second};
+  for (const auto& patterns : {std::vector{strided, strided}, std::vector{strided, nothing}})
+    for (const int64_t dim : {12, 160}) {
+      SparseBlockImpl block(
+          {.attention = {.dim = dim, .key_width = dim / 2, .patterns = patterns, .tokens = 40},
+           .hidden = 20});
+      test::shake(block, 0.1);
+      block.eval();
+      const auto x = torch::randn({17, 40, dim});
+      const auto whole = block.forward(x);
+      for (const auto& layer : block.modules(/*include_self=*/false))
+        if (auto* linear = layer->as<Linear>()) linear->pack(Precision::Float32);
+      const auto cache = block.make_cache(17), alone_cache = block.make_cache(1);
+      for (int64_t t = 0; t < 40; ++t) {
+        const auto token = x.select(1, t);
+        const auto step = block.step(token, *cache);
+        EXPECT_LT((step - whole.select(1, t)).abs().max().item<double>(), kTolerance) << t;
+        const auto alone = block.step(token.narrow(0, 3, 1), *alone_cache);
+        EXPECT_TRUE(alone.equal(step.narrow(0, 3, 1))) << t;  // whatever the batch
+      }
+      EXPECT_THROW(block.step(x.select(1, 0), *cache), Error);
+    }
+}
+
 TEST(BlockStep, OfSparseAttentionEqualsTheForwardPass) {
   torch::manual_seed(1);
   const AttentionPattern local{.kind = PatternKind::Local, .stride = 5};

@@ -98,6 +98,12 @@ TEST(SparseAttention, EqualsTheMaskedDenseForm) {
     expect_equal(sparse_attention, sparse_attention_reference, pattern);
 }
 
+TEST(SparseAttention, EqualsTheMaskedDenseFormWithAShortWindow) {
+  torch::manual_seed(1);
+  expect_equal(sparse_attention, sparse_attention_reference,
+               {.kind = PatternKind::Strided, .stride = 16, .short_window = true});
+}
+
 TEST(SparseAttention, EqualsTheMaskedDenseFormWithShortVectorsToo) {
   torch::manual_seed(1);
   hwy::DisableTargets((HWY_AVX2 << 1) - 1);  // leaves those that can load whole vectors only

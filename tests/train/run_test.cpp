@@ -93,8 +93,9 @@ TEST_F(Running, AutoTakesThePrecisionThatTheDeviceIsFastIn) {
     run(overrides, name);
     return read_recipe((folder_ / name / "recipe.yaml").string(), {}).train.precision;
   };
-  EXPECT_EQ(taken({}), has_fast_bfloat16("cpu") ? Precision::BFloat16 : Precision::Float32);
-  EXPECT_EQ(taken({"train.recompute=true"}), Precision::Float32);
+  const auto fast = has_fast_bfloat16("cpu") ? Precision::BFloat16 : Precision::Float32;
+  EXPECT_EQ(taken({}), fast);
+  EXPECT_EQ(taken({"train.recompute=true"}), fast);
 }
 
 TEST_F(Running, TheOutcomeIsThatOfResultJsonWithBothSplits) {

@@ -147,6 +147,13 @@ TEST_F(Training, RecomputationGivesTheSameBits) {
   EXPECT_TRUE(test::same_tensors(a, last()));
 }
 
+TEST_F(Training, RecomputationGivesTheSameBitsInBFloat16) {
+  run({"train.epochs=1", "train.precision=bf16"}, "a");
+  const auto a = last();
+  run({"train.epochs=1", "train.precision=bf16", "train.recompute=true"}, "b");
+  EXPECT_TRUE(test::same_tensors(a, last()));
+}
+
 TEST_F(Training, AverageWeightsAreThoseThatAreSaved) {
   run({"train.epochs=2"});
   const auto state = load_safetensors(path_ / "checkpoints" / "resume.safetensors");

@@ -131,8 +131,6 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   model->recompute_blocks = o.recompute;
   model->to(device);
   const auto precision = training_precision(o.precision, o.device);
-  check(!o.recompute || precision == Precision::Float32,
-        "bench: recompute and precision bf16 do not go together; choose one");
   if (!training) prepare_for_inference(*model, precision, o.model);
   say_precision(precision, s.err);
   const ThroughputOptions options{o.batch, o.seconds, o.device, precision, o.ops};

@@ -10,6 +10,7 @@
 #include "vitrine/core/progress.h"
 #include "vitrine/core/task.h"
 #include "vitrine/data/palette_batches.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/infer/sampling.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/model.h"
@@ -51,6 +52,7 @@ Generator::Generator(std::shared_ptr<Model> model, const std::string& name,
 
 Generator Generator::load(const fs::path& run_or_checkpoint) {
   const auto loaded = load_checkpoint(run_or_checkpoint);
+  prepare_for_inference(*loaded.model, Precision::Float32, loaded.info.model.name());
   return {loaded.model,
           fmt::format("{} of '{}'", loaded.info.model.name(), run_or_checkpoint.string()),
           loaded.info.classes};

@@ -15,6 +15,8 @@ bool classifies_images(const Model& model) {
   return model.task() == Task::Classes && model.image_shape().has_value();
 }
 
+bool generates(Model& model) { return model.decoder() != nullptr; }
+
 /// Packs the weights of all blocks; gives back how many layers have.
 int64_t pack_blocks(const Model& model, Precision precision) {
   int64_t packed = 0;
@@ -49,7 +51,7 @@ void prepare_for_inference(Model& model, Precision precision, const std::string&
   const auto parameters = model.parameters();
   const bool on_cpu = std::all_of(parameters.begin(), parameters.end(),
                                   [](const auto& p) { return p.device().is_cpu(); });
-  if (precision == Precision::Float32 && on_cpu && classifies_images(model))
+  if (precision == Precision::Float32 && on_cpu && (classifies_images(model) || generates(model)))
     pack_blocks(model, precision);
 }
 

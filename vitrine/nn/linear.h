@@ -50,6 +50,8 @@ class LinearImpl : public torch::nn::Module {
   /// packed once, unless `keep_fp32` forbids it; gives back whether it does. `weight` holds nothing
   /// any more: it keeps its shape, but all its numbers are NaN.
   bool pack(Precision precision);
+  /// The weight after `pack`; null before.
+  const PackedWeight* packed() const { return packed_.get(); }
 
   const LinearConfig config;
   torch::Tensor weight;  // (out, in)

@@ -1,6 +1,7 @@
 #include "vitrine/nn/recompute.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/autocast_mode.h>
 
 namespace vitrine {
 namespace {
@@ -11,26 +12,31 @@ using Forward = std::function<torch::Tensor(const torch::Tensor&)>;
 
 thread_local bool recomputing = false;
 
-/// While it lives, the CPU generator is as it was when its state was taken, and layers know that
-/// they see what they have seen before.
+/// While it lives, the CPU generator is as it was when its state was taken, products are computed
+/// in the precision of then, and layers know that they see what they have seen before.
 class Replay {
  public:
-  explicit Replay(const torch::Tensor& state)
-      : generator_(at::detail::getDefaultCPUGenerator()), outer_(recomputing) {
+  Replay(const torch::Tensor& state, bool autocast)
+      : generator_(at::detail::getDefaultCPUGenerator()),
+        outer_(recomputing),
+        outer_autocast_(at::autocast::is_cpu_enabled()) {
     before_ = generator_.get_state();
     generator_.set_state(state);
     recomputing = true;
+    at::autocast::set_cpu_enabled(autocast);
   }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay() {
     generator_.set_state(before_);
     recomputing = outer_;
+    if (at::autocast::is_cpu_enabled() && !outer_autocast_) at::autocast::clear_cache();
+    at::autocast::set_cpu_enabled(outer_autocast_);
   }
 
  private:
   at::Generator generator_;
-  bool outer_;
+  bool outer_, outer_autocast_;
   torch::Tensor before_;
 };
 
@@ -43,6 +49,7 @@ struct ForwardHolder : torch::CustomClassHolder {
 struct Recompute : torch::autograd::Function<Recompute> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const Forward& f) {
     ctx->save_for_backward({x, at::detail::getDefaultCPUGenerator().get_state()});
+    ctx->saved_data["autocast"] = at::autocast::is_cpu_enabled();
     ctx->saved_data["forward"] = c10::IValue::make_capsule(c10::make_intrusive<ForwardHolder>(f));
     return f(x);
   }
@@ -53,7 +60,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
     const auto x = saved[0].detach().requires_grad_(true);
     torch::Tensor y;
     {
-      const Replay replay(saved[1]);
+      const Replay replay(saved[1], ctx->saved_data["autocast"].toBool());
       const torch::AutoGradMode record(true);
       y = static_cast<const ForwardHolder&>(*holder).forward(x);
     }

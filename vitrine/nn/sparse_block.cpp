@@ -3,35 +3,12 @@
 #include <cmath>
 
 #include "vitrine/core/error.h"
-#include "vitrine/nn/kv_slot_plan.h"
+#include "vitrine/nn/sparse_step.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/ops/sparse_attention.h"
 
 namespace vitrine {
-namespace {
-
-/// Neighbouring heads that follow the same pattern, and the keys and values that they hold.
-struct HeadCache {
-  int64_t first, count;
-  std::shared_ptr<const KvSlotPlan> plan;
-  torch::Tensor keys, values;  // (slots, B, count, width)
-};
-
-/// What a layer holds of the tokens so far.
-struct SparseKvCache : BlockCache {
-  std::vector<HeadCache> kv_cache;
-  int64_t position = 0;  // of the next token
-
-  int64_t bytes() const override {
-    size_t bytes = 0;
-    for (const auto& heads : kv_cache) bytes += heads.keys.nbytes() + heads.values.nbytes();
-    return static_cast<int64_t>(bytes);
-  }
-};
-
-}  // namespace
-
 void SparseAttentionConfig::validate() const {
   const auto H = heads();
   check(dim > 0 && key_width > 0 && H > 0,
@@ -62,11 +39,11 @@ SparseAttentionImpl::SparseAttentionImpl(const SparseAttentionConfig& c) : confi
 
 std::array<torch::Tensor, 3> SparseAttentionImpl::project(const torch::Tensor& x) {
   const auto H = config.heads(), K = config.key_width;
-  const auto packed = qkv(x);  // (..., 2 K + C)
-  const auto part = [&](int64_t first, int64_t width) {
-    return packed.narrow(-1, first, width).unflatten(-1, {H, width / H});
+  const auto parts = qkv(x).split_with_sizes({K, K, config.dim}, -1);  // of (..., 2 K + C)
+  const auto heads = [&](const torch::Tensor& part) {
+    return part.unflatten(-1, {H, part.size(-1) / H});
   };
-  return {part(0, K), part(K, K), part(2 * K, config.dim)};
+  return {heads(parts[0]), heads(parts[1]), heads(parts[2])};
 }
 
 torch::Tensor SparseAttentionImpl::forward(const torch::Tensor& x) {
@@ -87,7 +64,7 @@ std::unique_ptr<BlockCache> SparseAttentionImpl::make_cache(int64_t batch) const
   for (const auto& group : config.groups()) {
     const auto plan = kv_slot_plan(group.pattern, config.tokens);
     const auto slots = [&](int64_t width) {
-      return torch::empty({plan->slots(), batch, group.count, width / H}, qkv->weight.options());
+      return torch::empty({batch, group.count, plan->slots(), width / H}, qkv->weight.options());
     };
     cache->kv_cache.push_back(
         {group.first, group.count, plan, slots(config.key_width), slots(config.dim)});
@@ -95,29 +72,33 @@ std::unique_ptr<BlockCache> SparseAttentionImpl::make_cache(int64_t batch) const
   return cache;
 }
 
-torch::Tensor SparseAttentionImpl::step(const torch::Tensor& x, BlockCache& cache) {
-  auto& kept = cache.as<SparseKvCache>();
-  const auto position = kept.position++;
+int64_t SparseAttentionImpl::next_position(BlockCache& cache) const {
+  const auto position = cache.as<SparseKvCache>().position++;
   check(position < config.tokens, "sparse attention: the sequence has only {} tokens",
         config.tokens);
+  return position;
+}
+
+torch::Tensor SparseAttentionImpl::step(const torch::Tensor& x, BlockCache& cache) {
+  const auto position = next_position(cache);
   const auto [q, k, v] = project(x);  // (B, H, width)
   const auto head_width = config.key_width / config.heads();
   const double scale = std::sqrt(static_cast<double>(head_width));
   std::vector<torch::Tensor> mixed;
-  for (auto& heads : kept.kv_cache) {
+  for (auto& heads : cache.as<SparseKvCache>().kv_cache) {
     const auto own = [&](const torch::Tensor& t) { return t.narrow(1, heads.first, heads.count); };
     const auto slot = heads.plan->slot(position);
-    heads.keys[slot] = own(k);
-    heads.values[slot] = own(v);
+    heads.keys.select(2, slot) = own(k);
+    heads.values.select(2, slot) = own(v);
     const auto& visible = heads.plan->visible_slots(position);
     if (visible.numel() == 0) {
       mixed.push_back(torch::zeros_like(own(v)));
       continue;
     }
-    const auto keys = heads.keys.index_select(0, visible);      // (visible, B, count, width)
-    const auto values = heads.values.index_select(0, visible);  // (visible, B, count, width)
-    const auto scores = (keys * own(q)).sum(-1) / scale;        // (visible, B, count)
-    mixed.push_back((scores.softmax(0).unsqueeze(-1) * values).sum(0));
+    const auto keys = heads.keys.index_select(2, visible);             // (B, count, visible, width)
+    const auto values = heads.values.index_select(2, visible);         // (B, count, visible, width)
+    const auto scores = (keys * own(q).unsqueeze(2)).sum(-1) / scale;  // (B, count, visible)
+    mixed.push_back((scores.softmax(-1).unsqueeze(-1) * values).sum(2));
   }
   return proj(torch::cat(mixed, 1).flatten(1));  // (B, C)
 }
@@ -153,6 +134,8 @@ std::unique_ptr<BlockCache> SparseBlockImpl::make_cache(int64_t batch) const {
 }
 
 torch::Tensor SparseBlockImpl::step(const torch::Tensor& x, BlockCache& cache) {
+  if (has_packed_step(*this, x))
+    return packed_sparse_step(*this, x, cache.as<SparseKvCache>(), attn->next_position(cache));
   return around(x, [&](const torch::Tensor& token) { return attn->step(token, cache); });
 }
 

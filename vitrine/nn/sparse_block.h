@@ -38,6 +38,8 @@ class SparseAttentionImpl : public torch::nn::Module {
   /// heads may still ask for them.
   std::unique_ptr<BlockCache> make_cache(int64_t batch) const;
   torch::Tensor step(const torch::Tensor& x, BlockCache& cache);
+  /// The position of the token that is generated next, and one further from then on.
+  int64_t next_position(BlockCache& cache) const;
 
   const SparseAttentionConfig config;
   Linear qkv{nullptr}, proj{nullptr};

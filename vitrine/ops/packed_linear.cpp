@@ -29,6 +29,24 @@ class PanelWeight : public PackedWeight {
 
   int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
 
+  void rows(const float* x, int64_t M, const float* bias, float* y) const override {
+    std::vector<float> padded;  // where the last panel is not full
+    const auto outputs = layout.panels(N) * layout.columns;
+    if (bias != nullptr && outputs != N) {
+      padded.resize(outputs);
+      std::copy_n(bias, N, padded.data());
+      bias = padded.data();
+    }
+    kernels::PackedProduct p{.n = N,
+                             .words = words,
+                             .row_stride = words,
+                             .panels = panels.data_ptr<int32_t>(),
+                             .bias = bias,
+                             .y = y,
+                             .y_stride = N};
+    run(x, M, p);
+  }
+
  protected:
   /// Converts the rows of inputs, then multiplies.
   virtual void run(const float* x, int64_t M, kernels::PackedProduct& p) const = 0;

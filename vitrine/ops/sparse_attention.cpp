@@ -1,15 +1,19 @@
 #include "vitrine/ops/sparse_attention.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
 #include <cmath>
 
 #include "vitrine/core/error.h"
+#include "vitrine/kernels/packed_product.h"
 #include "vitrine/kernels/sparse_attention.h"
+#include "vitrine/ops/bf16_sparse_attention.h"
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/random_key.h"
+#include "vitrine/ops/sparse_call.h"
 
 namespace vitrine {
 namespace {
@@ -17,17 +21,6 @@ namespace {
 using kernels::AttentionPlan;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
-
-/// The last dimension without gaps; the others may lie anywhere.
-torch::Tensor rows_packed(const torch::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); }
-
-/// The vectors of head `index` (batch-major) of a (B, T, H, D) tensor.
-template <typename T>
-kernels::Vectors<T> vectors_of(const torch::Tensor& x, int64_t index) {
-  const int64_t b = index / x.size(2), h = index % x.size(2);
-  auto* first = x.data_ptr<std::remove_const_t<T>>() + b * x.stride(0) + h * x.stride(2);
-  return {first, x.stride(1)};
-}
 
 /// The tensors of a call and what else decides it.
 struct SparseCall {
@@ -112,17 +105,6 @@ void run_backward(const SparseCall& call, const torch::Tensor& d_out, const T* l
   }
 }
 
-AttentionPattern pattern_of(const std::vector<int64_t>& numbers) {
-  return {
-      static_cast<PatternKind>(numbers[0]),   numbers[1],     numbers[2], numbers[3], numbers[4],
-      static_cast<PatternFactor>(numbers[5]), numbers[6] != 0};
-}
-
-std::vector<int64_t> numbers_of(const AttentionPattern& p) {
-  return {static_cast<int64_t>(p.kind),   p.stride, p.summary_tokens, p.offset, p.globals,
-          static_cast<int64_t>(p.factor), p.causal};
-}
-
 struct SparseAttention : torch::autograd::Function<SparseAttention> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& q, const torch::Tensor& k,
                                const torch::Tensor& v, const AttentionPattern& pattern,
@@ -169,16 +151,6 @@ struct SparseAttention : torch::autograd::Function<SparseAttention> {
     return {sums.dq, sums.dk[0], sums.dv[0], {}, {}};
   }
 };
-
-void check_sparse(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                  double dropout) {
-  const auto shape = [](const torch::Tensor& x) { return fmt::join(x.sizes(), "x"); };
-  check(q.dim() == 4 && k.sizes() == q.sizes() && v.dim() == 4 && v.size(0) == q.size(0) &&
-            v.size(1) == q.size(1) && v.size(2) == q.size(2),
-        "sparse_attention: q {}, k {} and v {} are not (B, T, H, D), (B, T, H, D), (B, T, H, E)",
-        shape(q), shape(k), shape(v));
-  check(dropout >= 0 && dropout < 1, "sparse_attention: dropout {} is not in [0, 1)", dropout);
-}
 
 torch::Tensor tokens_at(const kernels::StridedIndices& indices) {
   auto tokens = torch::empty({indices.count}, torch::kLong);
@@ -233,6 +205,32 @@ PassResult run_pass(const kernels::Pass& pass, const torch::Tensor& q, const tor
 
 }  // namespace
 
+void check_sparse(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                  double dropout) {
+  const auto shape = [](const torch::Tensor& x) { return fmt::join(x.sizes(), "x"); };
+  check(q.dim() == 4 && k.sizes() == q.sizes() && v.dim() == 4 && v.size(0) == q.size(0) &&
+            v.size(1) == q.size(1) && v.size(2) == q.size(2),
+        "sparse_attention: q {}, k {} and v {} are not (B, T, H, D), (B, T, H, D), (B, T, H, E)",
+        shape(q), shape(k), shape(v));
+  check(dropout >= 0 && dropout < 1, "sparse_attention: dropout {} is not in [0, 1)", dropout);
+}
+
+std::vector<int64_t> numbers_of(const AttentionPattern& p) {
+  return {static_cast<int64_t>(p.kind),   p.stride, p.summary_tokens, p.offset, p.globals,
+          static_cast<int64_t>(p.factor), p.causal, p.short_window};
+}
+
+AttentionPattern pattern_of(const std::vector<int64_t>& numbers) {
+  return {static_cast<PatternKind>(numbers[0]),
+          numbers[1],
+          numbers[2],
+          numbers[3],
+          numbers[4],
+          static_cast<PatternFactor>(numbers[5]),
+          numbers[6] != 0,
+          numbers[7] != 0};
+}
+
 torch::Tensor sparse_attention_mask(const AttentionPattern& pattern, int64_t tokens) {
   pattern.validate();
   auto mask = torch::empty({tokens, tokens}, torch::kBool);
@@ -283,6 +281,9 @@ torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
   if (q.is_meta()) return v.new_empty({v.size(0), v.size(1), v.size(2) * v.size(3)});
   if (ReferenceOps::wanted()) return sparse_attention_reference(q, k, v, pattern, dropout);
   if (!has_cpu_kernel(q)) return blockwise_sparse_attention(q, k, v, pattern, dropout);
+  if (at::autocast::is_cpu_enabled() && kernels::has_bf16_products() &&
+      q.scalar_type() == torch::kFloat)
+    return bf16_sparse_attention(q, k, v, pattern, dropout);
   return SparseAttention::apply(q, k, v, pattern, dropout).flatten(/*start_dim=*/2);
 }
 

@@ -145,8 +145,6 @@ void TrainConfig::validate() const {
         "negative",
         patience, evaluate_steps, checkpoint_steps, log_steps);
   check(budget_seconds >= 0, "train: budget_seconds {} is negative", budget_seconds);
-  check(!recompute || precision != Precision::BFloat16,
-        "train: recompute and precision bf16 do not go together; choose one");
   distillation.validate();
   check(!teacher.empty() || distillation == DistillationConfig(),
         "train: distillation is set, but nothing to learn from; set train.teacher to a run folder, "

@@ -261,8 +261,6 @@ RunOutcome run(Recipe recipe, const RunOptions& options, const std::optional<Run
     say("note: the run began with another number of threads, so its bits may differ");
   if (recipe.train.precision == Precision::BFloat16 && !has_fast_bfloat16(options.device))
     say("note: this device has no bf16 instructions, so bf16 will be slower than fp32");
-  if (recipe.train.recompute && recipe.train.precision == Precision::Auto)
-    recipe.train.precision = Precision::Float32;  // the two do not go together
   recipe.train.precision = training_precision(recipe.train.precision, options.device);
   Splits opened;
   if (options.data == nullptr) opened = open_data(recipe.data, static_cast<uint64_t>(recipe.seed));

@@ -11,6 +11,7 @@
 #include "vitrine/data/image_batches.h"
 #include "vitrine/data/process.h"
 #include "vitrine/infer/generator.h"
+#include "vitrine/infer/precision.h"
 #include "vitrine/models/decoder.h"
 #include "vitrine/models/registry.h"
 #include "vitrine/models/sparse_transformer.h"
@@ -129,6 +130,7 @@ SamplingPart measure_sampling(const std::vector<std::string>& models,
   SamplingPart part{.threads = torch::get_num_threads()};
   for (const auto& name : models) {
     const auto model = read_model("name: " + name, overrides, "study sparse").build();
+    prepare_for_inference(*model, Precision::Float32, name);
     for (const auto batch : batches) part.speeds.push_back(sampling_speed(model, name, batch));
   }
   return part;

@@ -1,0 +1,226 @@
+#include "vitrine/kernels/bf16_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "vitrine/kernels/packed_product.h"
+
+#define HWY_WANT_AVX3_DL
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vitrine/kernels/bf16_rows.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+#if HWY_TARGET == HWY_AVX3_DL
+// Used only where `has_bf16_products`.
+#pragma GCC push_options
+#pragma GCC target("avx512bf16")
+#endif
+namespace vitrine::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::CappedTag<float, kRowStep>;  // so that rows hold whole vectors
+using Floats = hn::Vec<FloatTag>;
+
+int64_t lanes_of(FloatTag f) { return static_cast<int64_t>(hn::Lanes(f)); }
+
+/// Writes a vector of floats rounded to bf16, ties to even; NaN stays NaN.
+struct PlainRowRounding {
+  static HWY_INLINE void store(Floats v, uint16_t* out) {
+    const hn::RebindToUnsigned<FloatTag> u;
+    const hn::RebindToSigned<FloatTag> d;
+    const hn::Rebind<uint16_t, FloatTag> h;
+    const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
+    const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
+    const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
+    const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
+    const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
+    hn::StoreU(hn::DemoteTo(h, hn::BitCast(d, rounded)), h, out);
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3_DL
+struct NativeRowRounding {
+  static HWY_INLINE void store(Floats v, uint16_t* out) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
+  }
+};
+#endif
+
+/// The part of a row that its query sees, in whole vectors.
+struct Seen {
+  int64_t n, low, high;
+  int64_t begin, end;
+
+  Seen(int64_t row, int64_t first, int64_t last)
+      : n(row),
+        low(first),
+        high(std::max(first, last)),
+        begin(low / kRowStep * kRowStep),
+        end((high + kRowStep - 1) / kRowStep * kRowStep) {
+    if (low == high) begin = end = low / kRowStep * kRowStep;
+  }
+
+  /// Calls `work(i, mask)` for every vector; the mask has what the query sees.
+  template <typename Work>
+  HWY_INLINE void for_vectors(const Work& work) const {
+    const FloatTag f;
+    const hn::RebindToSigned<FloatTag> d;
+    const auto from = hn::Set(d, static_cast<int32_t>(low));
+    const auto to = hn::Set(d, static_cast<int32_t>(high));
+    for (int64_t i = begin; i < end; i += lanes_of(f)) {
+      const auto index = hn::Iota(d, static_cast<int32_t>(i));
+      const auto outside = hn::Or(hn::VecFromMask(d, hn::Lt(index, from)),
+                                  hn::Not(hn::VecFromMask(d, hn::Lt(index, to))));
+      work(i, hn::RebindMask(f, hn::MaskFromVec(hn::Not(outside))));
+    }
+  }
+
+  void clear_rest(float* row) const {
+    std::fill(row, row + begin, 0.0f);
+    std::fill(row + end, row + n, 0.0f);
+  }
+  void clear_rest(int32_t* words) const {
+    std::fill(words, words + begin / 2, 0);
+    std::fill(words + end / 2, words + n / 2, 0);
+  }
+};
+
+/// row = exp(row - shift), and rounded in `words`; returns the sum.
+template <typename Rounding>
+float exponentials(float* HWY_RESTRICT row, const Seen& seen, float shift,
+                   int32_t* HWY_RESTRICT words) {
+  const FloatTag f;
+  auto* halves = reinterpret_cast<uint16_t*>(words);
+  const auto s = hn::Set(f, shift);
+  auto total = hn::Zero(f);
+  seen.for_vectors([&](int64_t i, auto inside) {
+    const auto e = hn::IfThenElseZero(inside, hn::Exp(f, hn::Sub(hn::LoadU(f, row + i), s)));
+    total = hn::Add(total, e);
+    hn::StoreU(e, f, row + i);
+    Rounding::store(e, halves + i);
+  });
+  seen.clear_rest(row);
+  seen.clear_rest(words);
+  return hn::GetLane(hn::SumOfLanes(f, total));
+}
+
+template <typename Rounding>
+float update(float* row, const Seen& seen, float& running_max, float& running_sum, int32_t* words) {
+  const FloatTag f;
+  auto top = hn::Set(f, running_max);
+  seen.for_vectors([&](int64_t i, auto inside) {
+    top = hn::IfThenElse(inside, hn::Max(top, hn::LoadU(f, row + i)), top);
+  });
+  const bool any = seen.low < seen.high;
+  const float raised = any ? hn::GetLane(hn::MaxOfLanes(f, top)) : running_max;
+  const float sum = exponentials<Rounding>(row, seen, raised, words);
+  if (!any) return 1;
+  // Nothing was summed before the first step, so nothing has to be scaled.
+  const bool keeps = running_sum == 0 || running_max == raised;
+  const float factor = keeps ? 1.0f : std::exp(running_max - raised);
+  running_sum = running_sum * factor + sum;
+  running_max = raised;
+  return factor;
+}
+
+template <typename Rounding>
+void gradient(const float* HWY_RESTRICT p, const float* HWY_RESTRICT g, const Seen& seen, float dot,
+              int32_t* HWY_RESTRICT words) {
+  const FloatTag f;
+  auto* halves = reinterpret_cast<uint16_t*>(words);
+  const auto mean = hn::Set(f, dot);
+  seen.for_vectors([&](int64_t i, auto inside) {
+    const auto d = hn::Mul(hn::LoadU(f, p + i), hn::Sub(hn::LoadU(f, g + i), mean));
+    Rounding::store(hn::IfThenElseZero(inside, d), halves + i);
+  });
+  seen.clear_rest(words);
+}
+
+/// Calls `work` with the rounding that this processor is fast in.
+template <typename Work>
+HWY_INLINE auto with_rounding(const Work& work) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (has_bf16_products()) return work(NativeRowRounding());
+#endif
+  return work(PlainRowRounding());
+}
+
+float update_row(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
+                 float& running_sum, int32_t* words) {
+  return with_rounding([&](auto rounding) {
+    return update<decltype(rounding)>(row, {n, low, high}, running_max, running_sum, words);
+  });
+}
+void again_row(float* row, int64_t n, int64_t low, int64_t high, float log_sum, int32_t* words) {
+  with_rounding([&](auto rounding) {
+    return exponentials<decltype(rounding)>(row, {n, low, high}, log_sum, words);
+  });
+}
+void gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_t high, float dot,
+                  int32_t* words) {
+  with_rounding([&](auto rounding) {
+    gradient<decltype(rounding)>(p, d, {n, low, high}, dot, words);
+  });
+}
+float row_dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, int64_t n) {
+  const FloatTag f;
+  auto total = hn::Zero(f);
+  int64_t i = 0;
+  for (; i + lanes_of(f) <= n; i += lanes_of(f))
+    total = hn::MulAdd(hn::LoadU(f, x + i), hn::LoadU(f, y + i), total);
+  float sum = hn::GetLane(hn::SumOfLanes(f, total));
+  for (; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+void row_scale(float* row, int64_t n, float factor) {
+  const FloatTag f;
+  const auto same = hn::Set(f, factor);
+  int64_t i = 0;
+  for (; i + lanes_of(f) <= n; i += lanes_of(f))
+    hn::StoreU(hn::Mul(hn::LoadU(f, row + i), same), f, row + i);
+  for (; i < n; ++i) row[i] *= factor;
+}
+
+}  // namespace vitrine::kernels::HWY_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+#pragma GCC pop_options
+#endif
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vitrine::kernels {
+
+HWY_EXPORT(update_row);
+HWY_EXPORT(again_row);
+HWY_EXPORT(gradient_row);
+HWY_EXPORT(row_dot);
+HWY_EXPORT(row_scale);
+
+float bf16_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
+                          float& running_sum, int32_t* words) {
+  return HWY_DYNAMIC_DISPATCH(update_row)(row, n, low, high, running_max, running_sum, words);
+}
+void bf16_softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t high, float log_sum,
+                                 int32_t* words) {
+  HWY_DYNAMIC_DISPATCH(again_row)(row, n, low, high, log_sum, words);
+}
+void bf16_softmax_gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_t high,
+                               float dot, int32_t* words) {
+  HWY_DYNAMIC_DISPATCH(gradient_row)(p, d, n, low, high, dot, words);
+}
+float dot_product(const float* x, const float* y, int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(row_dot)(x, y, n);
+}
+void scale_row(float* row, int64_t n, float factor) {
+  HWY_DYNAMIC_DISPATCH(row_scale)(row, n, factor);
+}
+
+}  // namespace vitrine::kernels
+#endif
