@@ -1,7 +1,5 @@
 #include "vitrine/nn/linear.h"
 
-#include <ATen/autocast_mode.h>
-
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -10,13 +8,13 @@
 #include "vitrine/ops/bf16_linear.h"
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/packed_linear.h"
+#include "vitrine/ops/torch_compat.h"
 
 namespace vitrine {
 
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
-  if (!at::autocast::is_cpu_enabled() || !has_cpu_kernel(weight))
-    return torch::linear(x, weight, bias);
+  if (!cpu_autocast_enabled() || !has_cpu_kernel(weight)) return torch::linear(x, weight, bias);
   return bf16_linear(x.to(torch::kFloat), weight, bias);
 }
 
