@@ -42,4 +42,12 @@ inline void set_bf16_autocast(bool on) {
 #endif
 }
 
+/// For c10d::TCPStoreOptions: 2.6 takes libuv unless told otherwise, and Debian's has none.
+template <typename StoreOptions>
+void use_plain_sockets([[maybe_unused]] StoreOptions& options) {
+#if TORCH_VERSION_MAJOR >= 2
+  options.useLibUV = false;
+#endif
+}
+
 }  // namespace vitrine
