@@ -1,4 +1,4 @@
-# The front door: every target does all its set-up on a fresh Debian 12 machine.
+# The front door: every target does all its set-up on a fresh Debian 12 or 13 machine.
 .PHONY: setup setup-tests program build test package fuzz fuzz-server chaos check web demo serve-demo bench-peers bench-serve \
         format clean
 

@@ -59,7 +59,7 @@ function(vitrine_library)
     PRIVATE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX Threads::Threads yaml-cpp
             PNG::PNG JPEG::JPEG CURL::libcurl LibArchive::LibArchive OpenSSL::Crypto ZLIB::ZLIB
             PkgConfig::WEBP PkgConfig::CBLAS PkgConfig::HWY PkgConfig::XXHASH
-            PkgConfig::ISAL protobuf::libprotobuf onnx)
+            PkgConfig::ISAL protobuf::libprotobuf ONNX::onnx)
 endfunction()
 
 # What the program has beyond the library, in one archive, so that tests can call it; and the program, which loads the same

@@ -1,5 +1,4 @@
 // Distillation as in DeiT: the loss by its formula, what the teacher sees, and whole runs.
-#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -11,6 +10,7 @@
 #include "tests/support/small_source.h"
 #include "tests/support/training.h"
 #include "vitrine/data/image_batches.h"
+#include "vitrine/train/autocast.h"
 #include "vitrine/train/objective.h"
 #include "vitrine/train/run.h"
 #include "vitrine/train/teacher.h"
@@ -179,11 +179,8 @@ TEST_F(DistillationLoss, TheTeacherSeesImagesOfItsOwnSizeAndNormalisation) {
 
 TEST_F(DistillationLoss, TheTeacherComputesInFloat32WhateverTheStudentDoes) {
   const auto expected = teacher_->logits(batch_.inputs);
-  at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-  at::autocast::set_cpu_enabled(true);
+  const Autocast student(true);
   const auto inside = teacher_->logits(batch_.inputs);
-  at::autocast::set_cpu_enabled(false);
-  at::autocast::clear_cache();
   EXPECT_EQ(inside.scalar_type(), torch::kFloat);
   EXPECT_TRUE(inside.equal(expected));
 }

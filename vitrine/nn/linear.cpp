@@ -1,7 +1,5 @@
 #include "vitrine/nn/linear.h"
 
-#include <ATen/autocast_mode.h>
-
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,18 +9,13 @@
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/gelu.h"
 #include "vitrine/ops/packed_linear.h"
+#include "vitrine/ops/torch_compat.h"
 
 namespace vitrine {
 
-namespace {
-
-bool mixed_precision() { return at::autocast::is_cpu_enabled(); }
-
-}  // namespace
-
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
-  if (!mixed_precision() || !has_cpu_kernel(weight)) return torch::linear(x, weight, bias);
+  if (!cpu_autocast_enabled() || !has_cpu_kernel(weight)) return torch::linear(x, weight, bias);
   return bf16_linear(x.to(torch::kFloat), weight, bias);
 }
 
@@ -53,7 +46,7 @@ torch::Tensor LinearImpl::gelu(const torch::Tensor& x) const {
 
 Precision LinearImpl::precision() const {
   if (packed_) return packed_->precision();
-  return mixed_precision() ? Precision::BFloat16 : Precision::Float32;
+  return cpu_autocast_enabled() ? Precision::BFloat16 : Precision::Float32;
 }
 
 bool LinearImpl::pack(Precision precision) {

@@ -1,7 +1,8 @@
 #include "vitrine/nn/recompute.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/autocast_mode.h>
+
+#include "vitrine/ops/torch_compat.h"
 
 namespace vitrine {
 namespace {
@@ -19,19 +20,19 @@ class Replay {
   Replay(const torch::Tensor& state, bool autocast)
       : generator_(at::detail::getDefaultCPUGenerator()),
         outer_(recomputing),
-        outer_autocast_(at::autocast::is_cpu_enabled()) {
+        outer_autocast_(cpu_autocast_enabled()) {
     before_ = generator_.get_state();
     generator_.set_state(state);
     recomputing = true;
-    at::autocast::set_cpu_enabled(autocast);
+    set_cpu_autocast(autocast);
   }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay() {
     generator_.set_state(before_);
     recomputing = outer_;
-    if (at::autocast::is_cpu_enabled() && !outer_autocast_) at::autocast::clear_cache();
-    at::autocast::set_cpu_enabled(outer_autocast_);
+    if (cpu_autocast_enabled() && !outer_autocast_) at::autocast::clear_cache();
+    set_cpu_autocast(outer_autocast_);
   }
 
  private:
@@ -49,7 +50,7 @@ struct ForwardHolder : torch::CustomClassHolder {
 struct Recompute : torch::autograd::Function<Recompute> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const Forward& f) {
     ctx->save_for_backward({x, at::detail::getDefaultCPUGenerator().get_state()});
-    ctx->saved_data["autocast"] = at::autocast::is_cpu_enabled();
+    ctx->saved_data["autocast"] = cpu_autocast_enabled();
     ctx->saved_data["forward"] = c10::IValue::make_capsule(c10::make_intrusive<ForwardHolder>(f));
     return f(x);
   }

@@ -1,7 +1,6 @@
 #include "vitrine/ops/sparse_attention.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
@@ -14,6 +13,7 @@
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/random_key.h"
 #include "vitrine/ops/sparse_call.h"
+#include "vitrine/ops/torch_compat.h"
 
 namespace vitrine {
 namespace {
@@ -281,8 +281,7 @@ torch::Tensor sparse_attention(const torch::Tensor& q, const torch::Tensor& k,
   if (q.is_meta()) return v.new_empty({v.size(0), v.size(1), v.size(2) * v.size(3)});
   if (ReferenceOps::wanted()) return sparse_attention_reference(q, k, v, pattern, dropout);
   if (!has_cpu_kernel(q)) return blockwise_sparse_attention(q, k, v, pattern, dropout);
-  if (at::autocast::is_cpu_enabled() && kernels::has_bf16_products() &&
-      q.scalar_type() == torch::kFloat)
+  if (cpu_autocast_enabled() && kernels::has_bf16_products() && q.scalar_type() == torch::kFloat)
     return bf16_sparse_attention(q, k, v, pattern, dropout);
   return SparseAttention::apply(q, k, v, pattern, dropout).flatten(/*start_dim=*/2);
 }

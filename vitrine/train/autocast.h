@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/autocast_mode.h>
+#include "vitrine/ops/torch_compat.h"
 
 namespace vitrine {
 
@@ -8,18 +8,13 @@ namespace vitrine {
 class Autocast {
  public:
   explicit Autocast(bool on) : on_(on) {
-    if (!on_) return;
-    at::autocast::set_cpu_enabled(true);
-    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-    at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
-    at::autocast::set_enabled(true);
+    if (on_) set_bf16_autocast(true);
   }
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
   ~Autocast() {
     if (!on_) return;
-    at::autocast::set_cpu_enabled(false);
-    at::autocast::set_enabled(false);
+    set_bf16_autocast(false);
     at::autocast::clear_cache();
   }
 

@@ -13,6 +13,7 @@
 #include "vitrine/nn/attention.h"
 #include "vitrine/nn/plain_values.h"
 #include "vitrine/ops/layer_norm.h"
+#include "vitrine/ops/torch_compat.h"
 #include "vitrine/train/throughput.h"
 
 namespace vitrine::labs::self_attention {
@@ -82,8 +83,8 @@ SequenceLayer attention_layer(int64_t width, int64_t heads) {
 /// Follows what torch allocates on this thread.
 class MemoryMeter : public c10::MemoryReportingInfoBase {
  public:
-  void reportMemoryUsage(void* /*block*/, int64_t size, int64_t /*allocated*/, int64_t /*reserved*/,
-                         c10::Device /*device*/) override {
+  void reportMemoryUsage(void* /*block*/, int64_t size, ReportedBytes /*allocated*/,
+                         ReportedBytes /*reserved*/, c10::Device /*device*/) override {
     held_ += size;
     peak_ = std::max(peak_, held_);
   }

@@ -11,18 +11,19 @@ thread_local bool refuses = false;
 
 bool ConnectionThreads::refusing() { return refuses; }
 
-void ConnectionThreads::enqueue(std::function<void()> connection) {
+Enqueued ConnectionThreads::enqueue(std::function<void()> connection) {
   {
     const std::lock_guard lock(mutex_);
     if (idle_ > std::ssize(waiting_) || add_thread()) {
       waiting_.push_back(std::move(connection));
       changed_.notify_one();
-      return;
+      return Enqueued(true);
     }
   }
   refuses = true;
   connection();
   refuses = false;
+  return Enqueued(true);
 }
 
 bool ConnectionThreads::add_thread() {

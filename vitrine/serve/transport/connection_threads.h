@@ -1,12 +1,12 @@
 #pragma once
 
-#include <httplib.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "vitrine/serve/transport/httplib_compat.h"
 
 namespace vitrine::serve {
 
@@ -16,7 +16,7 @@ class ConnectionThreads : public httplib::TaskQueue {
  public:
   explicit ConnectionThreads(int64_t limit) : limit_(limit) {}
 
-  void enqueue(std::function<void()> connection) override;
+  Enqueued enqueue(std::function<void()> connection) override;
   void shutdown() override;
 
   /// Whether this thread shall only refuse.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "vitrine/serve/transport/connection_threads.h"
+#include "vitrine/serve/transport/httplib_compat.h"
 #include "vitrine/serve/transport/limited_stream.h"
 
 namespace vitrine::serve {
@@ -65,7 +66,7 @@ class WholeBody : public BodyStream {
 };
 
 /// httplib's server with a stream of ours below each connection.
-class LimitedServer : public httplib::Server {
+class LimitedServer : public StreamServer {
  public:
   LimitedServer(const TransportConfig& config) : config_(config) {}
 
@@ -96,7 +97,7 @@ class LimitedServer : public httplib::Server {
         return;
       stream.allow(kHeaderBytes, after(config_.header_seconds));
       const bool last = i + 1 == kRequestsPerConnection || stopping;
-      const bool answered = process_request(stream, last, done, forget_ranges) && send_body(stream);
+      const bool answered = answer_request(stream, last, done, forget_ranges) && send_body(stream);
       stream.held = nullptr;
       done = done || last || !answered || stream.unread_body;
       if (!answered || stream.unread_body) stream.close_gently();

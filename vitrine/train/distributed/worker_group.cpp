@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/torch_compat.h"
 #include "vitrine/train/distributed/local_address.h"
 #include "vitrine/train/distributed/rank_monitor.h"
 
@@ -100,6 +101,7 @@ struct WorkerGroup::Connection {
       options.isServer = rank == 0 && !place.launcher_has_store;
       options.numWorkers = static_cast<size_t>(size);
       options.timeout = kMeetingTime;
+      use_plain_sockets(options);
       const auto store = ours(c10::make_intrusive<c10d::TCPStore>(place.address, options));
       const auto gloo = c10d::ProcessGroupGloo::Options::create(kMeetingTime);
       gloo->devices.push_back(device_for(place));
