@@ -1,5 +1,6 @@
 #include "vitrine/train/distributed/worker_group.h"
 
+#include <signal.h>
 #include <torch/torch.h>
 
 // Debian's LibTorch has Gloo; its header asks for this word.
@@ -96,6 +97,8 @@ std::optional<WorkerPlace> place_from_environment() {
 struct WorkerGroup::Connection {
   explicit Connection(const WorkerPlace& place) : rank(place.rank), size(place.size) {
     guarded([&] {
+      // Who writes to a rank that has just died shall get an error that says so, not a signal.
+      ::signal(SIGPIPE, SIG_IGN);
       c10d::TCPStoreOptions options;
       options.port = static_cast<uint16_t>(place.port);
       options.isServer = rank == 0 && !place.launcher_has_store;
