@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "vitrine/program/instant_answers.h"
 
@@ -22,14 +23,16 @@ int give(std::string_view answer) {
 }
 
 /// How often OpenMP's threads look for work before they sleep: some 20 us. To wake one takes longer
-/// than a small layer, but threads that spin for long are in the way of other processes.
-void choose_spinning() {
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "1000", /*replace=*/0);
+/// than a small layer, but threads that spin for long are in the way of others, and a server has
+/// some for its connections.
+void choose_spinning(bool serves) {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr)
+    setenv("GOMP_SPINCOUNT", serves ? "50" : "1000", /*replace=*/0);
 }
 
 /// Runs the commands, which the program finds by its RUNPATH.
 int run_commands(int argc, char** argv) {
-  choose_spinning();
+  choose_spinning(argc > 1 && std::string_view(argv[1]) == "serve");
   void* commands = dlopen("libvitrine_commands.so", RTLD_LAZY | RTLD_GLOBAL);
   auto* run = commands ? reinterpret_cast<Main>(dlsym(commands, "vitrine_main")) : nullptr;
   if (run != nullptr) return run(argc, argv);
