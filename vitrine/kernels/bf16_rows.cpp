@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "vitrine/kernels/packed_product.h"
-
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vitrine/kernels/bf16_rows.cpp"
@@ -13,6 +11,8 @@
 #include <hwy/highway.h>
 
 #include <hwy/contrib/math/math-inl.h>
+
+#include "vitrine/kernels/bf16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL
@@ -24,33 +24,8 @@ namespace vitrine::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using FloatTag = hn::CappedTag<float, kRowStep>;  // so that rows hold whole vectors
-using Floats = hn::Vec<FloatTag>;
 
 int64_t lanes_of(FloatTag f) { return static_cast<int64_t>(hn::Lanes(f)); }
-
-/// Writes a vector of floats rounded to bf16, ties to even; NaN stays NaN.
-struct PlainRowRounding {
-  static HWY_INLINE void store(Floats v, uint16_t* out) {
-    const hn::RebindToUnsigned<FloatTag> u;
-    const hn::RebindToSigned<FloatTag> d;
-    const hn::Rebind<uint16_t, FloatTag> h;
-    const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
-    const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
-    const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
-    const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
-    const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
-    hn::StoreU(hn::DemoteTo(h, hn::BitCast(d, rounded)), h, out);
-  }
-};
-
-#if HWY_TARGET == HWY_AVX3_DL
-struct NativeRowRounding {
-  static HWY_INLINE void store(Floats v, uint16_t* out) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
-  }
-};
-#endif
 
 /// The part of a row that its query sees, in whole vectors.
 struct Seen {
@@ -103,7 +78,7 @@ float exponentials(float* HWY_RESTRICT row, const Seen& seen, float shift,
     const auto e = hn::IfThenElseZero(inside, hn::Exp(f, hn::Sub(hn::LoadU(f, row + i), s)));
     total = hn::Add(total, e);
     hn::StoreU(e, f, row + i);
-    Rounding::store(e, halves + i);
+    Rounding::store(f, e, halves + i);
   });
   seen.clear_rest(row);
   seen.clear_rest(words);
@@ -137,36 +112,25 @@ void gradient(const float* HWY_RESTRICT p, const float* HWY_RESTRICT g, const Se
   const auto mean = hn::Set(f, dot);
   seen.for_vectors([&](int64_t i, auto inside) {
     const auto d = hn::Mul(hn::LoadU(f, p + i), hn::Sub(hn::LoadU(f, g + i), mean));
-    Rounding::store(hn::IfThenElseZero(inside, d), halves + i);
+    Rounding::store(f, hn::IfThenElseZero(inside, d), halves + i);
   });
   seen.clear_rest(words);
 }
 
-/// Calls `work` with the rounding that this processor is fast in.
-template <typename Work>
-HWY_INLINE auto with_rounding(const Work& work) {
-#if HWY_TARGET == HWY_AVX3_DL
-  if (has_bf16_products()) return work(NativeRowRounding());
-#endif
-  return work(PlainRowRounding());
-}
-
 float update_row(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
                  float& running_sum, int32_t* words) {
-  return with_rounding([&](auto rounding) {
+  return with_bf16([&](auto rounding) {
     return update<decltype(rounding)>(row, {n, low, high}, running_max, running_sum, words);
   });
 }
 void again_row(float* row, int64_t n, int64_t low, int64_t high, float log_sum, int32_t* words) {
-  with_rounding([&](auto rounding) {
+  with_bf16([&](auto rounding) {
     return exponentials<decltype(rounding)>(row, {n, low, high}, log_sum, words);
   });
 }
 void gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_t high, float dot,
                   int32_t* words) {
-  with_rounding([&](auto rounding) {
-    gradient<decltype(rounding)>(p, d, {n, low, high}, dot, words);
-  });
+  with_bf16([&](auto rounding) { gradient<decltype(rounding)>(p, d, {n, low, high}, dot, words); });
 }
 float row_dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, int64_t n) {
   const FloatTag f;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "vitrine/kernels/packed_product.h"
-
 // Vectors of a size that only the machine knows cannot stand in arrays.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -12,6 +10,8 @@
 #define HWY_TARGET_INCLUDE "vitrine/kernels/bf16_words.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "vitrine/kernels/bf16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL
@@ -28,50 +28,23 @@ using HalfTag = hn::Rebind<uint16_t, WordTag>;
 
 constexpr int64_t kLanes = hn::MaxLanes(WordTag());
 
-/// Rounds to bf16, ties to even; NaN stays NaN.
-struct PlainRounding {
-  static HWY_INLINE void store(hn::Vec<FloatTag> v, uint16_t* halves) {
-    const hn::ScalableTag<uint32_t> u;
-    const HalfTag h;
-    const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
-    const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
-    const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
-    const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
-    const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
-    hn::StoreU(hn::DemoteTo(h, hn::BitCast(WordTag(), rounded)), h, halves);
-  }
-};
-
-#if HWY_TARGET == HWY_AVX3_DL
-/// The same by one instruction, but for numbers below 2^-126, which become 0.
-struct NativeRounding {
-  static HWY_INLINE void store(hn::Vec<FloatTag> v, uint16_t* halves) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
-  }
-};
-#endif
-
 template <typename Rounding>
 void round_by(const float* HWY_RESTRICT x, int64_t k, uint16_t* HWY_RESTRICT halves, float scale) {
   const FloatTag f;
   const auto factor = hn::Set(f, scale);
   int64_t i = 0;
   for (; i + kLanes <= k; i += kLanes)
-    Rounding::store(hn::Mul(hn::LoadU(f, x + i), factor), halves + i);
+    Rounding::store(f, hn::Mul(hn::LoadU(f, x + i), factor), halves + i);
   if (i == k) return;
   float rest[kLanes] = {};
   uint16_t rounded[kLanes];
   std::copy(x + i, x + k, rest);
-  Rounding::store(hn::Mul(hn::LoadU(f, rest), factor), rounded);
+  Rounding::store(f, hn::Mul(hn::LoadU(f, rest), factor), rounded);
   std::copy_n(rounded, k - i, halves + i);
 }
 
 void round_numbers(const float* x, int64_t k, uint16_t* halves, float scale) {
-#if HWY_TARGET == HWY_AVX3_DL
-  if (has_bf16_products()) return round_by<NativeRounding>(x, k, halves, scale);
-#endif
-  round_by<PlainRounding>(x, k, halves, scale);
+  with_bf16([&](auto rounding) { round_by<decltype(rounding)>(x, k, halves, scale); });
 }
 
 void interleave(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t n,

@@ -14,6 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "vitrine/kernels/bf16-inl.h"
 #include "vitrine/kernels/gelu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -101,26 +102,14 @@ struct Fp32Dot {
   }
 };
 
-/// The products of the two bf16 numbers of each lane, which are the upper halves of floats.
-struct PlainBf16Dot : Fp32Dot {
+/// The products of the two bf16 numbers of each lane.
+template <typename Bf16>
+struct Bf16Dot : Fp32Dot {
   static constexpr int kTileRows = kManyRegisters ? 6 : 4;
   static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
-    const FloatTag f;
-    const auto upper = hn::Set(WordTag(), static_cast<int32_t>(0xffff0000));
-    sum =
-        hn::MulAdd(hn::BitCast(f, hn::ShiftLeft<16>(x)), hn::BitCast(f, hn::ShiftLeft<16>(w)), sum);
-    return hn::MulAdd(hn::BitCast(f, hn::And(x, upper)), hn::BitCast(f, hn::And(w, upper)), sum);
+    return Bf16::add(FloatTag(), sum, x, w);
   }
 };
-
-#if HWY_TARGET == HWY_AVX3_DL
-struct NativeBf16Dot : PlainBf16Dot {
-  static HWY_INLINE Floats add(Floats sum, Words x, Words w) {
-    return Floats{_mm512_dpbf16_ps(sum.raw, reinterpret_cast<__m512bh>(x.raw),
-                                   reinterpret_cast<__m512bh>(w.raw))};
-  }
-};
-#endif
 
 /// The words [begin, end) of all rows: so many that a panel's stay in a cache.
 struct Chunk {
@@ -253,10 +242,7 @@ void product_int8(const PackedProduct& p, int64_t panel, int64_t first, int64_t 
 }
 
 void product_bf16(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
-#if HWY_TARGET == HWY_AVX3_DL
-  if (has_bf16_products()) return chunks<NativeBf16Dot>(p, panel, first, count);
-#endif
-  chunks<PlainBf16Dot>(p, panel, first, count);
+  with_bf16([&](auto bf16) { chunks<Bf16Dot<decltype(bf16)>>(p, panel, first, count); });
 }
 
 RowScale row_to_bytes(const float* HWY_RESTRICT x, int64_t k, int32_t* HWY_RESTRICT words) {

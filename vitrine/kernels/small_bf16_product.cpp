@@ -1,7 +1,5 @@
 #include "vitrine/kernels/small_bf16_product.h"
 
-#include "vitrine/kernels/packed_product.h"
-
 // Vectors of a size that only the machine knows cannot stand in arrays.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -10,6 +8,8 @@
 #define HWY_TARGET_INCLUDE "vitrine/kernels/small_bf16_product.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "vitrine/kernels/bf16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL
@@ -30,31 +30,8 @@ struct Bf16Product {
   bool add;
 };
 
-/// Adds the products of the two bf16 numbers of each lane, which are the upper halves of floats.
-struct PlainDot {
-  template <typename D>
-  static HWY_INLINE hn::Vec<D> add(D f, hn::Vec<D> sum, hn::Vec<hn::RebindToSigned<D>> x,
-                                   hn::Vec<hn::RebindToSigned<D>> y) {
-    const auto upper = hn::Set(hn::RebindToSigned<D>(), static_cast<int32_t>(0xffff0000));
-    sum =
-        hn::MulAdd(hn::BitCast(f, hn::ShiftLeft<16>(x)), hn::BitCast(f, hn::ShiftLeft<16>(y)), sum);
-    return hn::MulAdd(hn::BitCast(f, hn::And(x, upper)), hn::BitCast(f, hn::And(y, upper)), sum);
-  }
-};
-
-#if HWY_TARGET == HWY_AVX3_DL
-struct NativeDot {
-  template <typename D>
-  static HWY_INLINE hn::Vec<D> add(D, hn::Vec<D> sum, hn::Vec<hn::RebindToSigned<D>> x,
-                                   hn::Vec<hn::RebindToSigned<D>> y) {
-    return hn::Vec<D>{_mm512_dpbf16_ps(sum.raw, reinterpret_cast<__m512bh>(x.raw),
-                                       reinterpret_cast<__m512bh>(y.raw))};
-  }
-};
-#endif
-
 /// Rows from `row` on and columns from `column` on: kRows x kVectors sums stay in registers.
-template <typename Dot, int kRows, int kVectors, typename D>
+template <typename Bf16, int kRows, int kVectors, typename D>
 HWY_INLINE void block(D f, const Bf16Product& p, int64_t row, int64_t column) {
   const hn::RebindToSigned<D> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(f));
@@ -73,7 +50,7 @@ HWY_INLINE void block(D f, const Bf16Product& p, int64_t row, int64_t column) {
     for (int r = 0; r < kRows; ++r) {
       const auto same = hn::Set(d, a[r * p.a.row]);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = Dot::add(f, sum[r][v], same, factor[v]);
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = Bf16::add(f, sum[r][v], same, factor[v]);
     }
   }
   const auto alpha = hn::Set(f, p.alpha);
@@ -88,39 +65,36 @@ HWY_INLINE void block(D f, const Bf16Product& p, int64_t row, int64_t column) {
   }
 }
 
-template <typename Dot, int kRows>
+template <typename Bf16, int kRows>
 void strip(const Bf16Product& p, int64_t row, int64_t n) {
   const hn::ScalableTag<float> f;
   const auto lanes = static_cast<int64_t>(hn::Lanes(f));
   int64_t j = 0;
-  for (; j + 2 * lanes <= n; j += 2 * lanes) block<Dot, kRows, 2>(f, p, row, j);
-  for (; j + lanes <= n; j += lanes) block<Dot, kRows, 1>(f, p, row, j);
+  for (; j + 2 * lanes <= n; j += 2 * lanes) block<Bf16, kRows, 2>(f, p, row, j);
+  for (; j + lanes <= n; j += lanes) block<Bf16, kRows, 1>(f, p, row, j);
   // The last columns, which fill no vector, one by one: widths that are multiples of one have none.
-  for (; j < n; ++j) block<PlainDot, kRows, 1>(hn::CappedTag<float, 1>(), p, row, j);
+  for (; j < n; ++j) block<PlainBf16, kRows, 1>(hn::CappedTag<float, 1>(), p, row, j);
 }
 
-template <typename Dot>
+template <typename Bf16>
 void strips(int64_t m, int64_t n, const Bf16Product& p) {
   int64_t i = 0;
-  for (; i + kProductRows <= m; i += kProductRows) strip<Dot, kProductRows>(p, i, n);
+  for (; i + kProductRows <= m; i += kProductRows) strip<Bf16, kProductRows>(p, i, n);
   if (i + 4 <= m) {
-    strip<Dot, 4>(p, i, n);
+    strip<Bf16, 4>(p, i, n);
     i += 4;
   }
   if (i + 2 <= m) {
-    strip<Dot, 2>(p, i, n);
+    strip<Bf16, 2>(p, i, n);
     i += 2;
   }
-  if (i < m) strip<Dot, 1>(p, i, n);
+  if (i < m) strip<Bf16, 1>(p, i, n);
 }
 
 void product_of(int64_t m, int64_t n, int64_t k, float alpha, StridedMatrix<int32_t> a,
                 RowMatrix<const int32_t> b, RowMatrix<float> c, bool add) {
   const Bf16Product p{k, alpha, a, b, c, add};
-#if HWY_TARGET == HWY_AVX3_DL
-  if (has_bf16_products()) return strips<NativeDot>(m, n, p);
-#endif
-  strips<PlainDot>(m, n, p);
+  with_bf16([&](auto bf16) { strips<decltype(bf16)>(m, n, p); });
 }
 
 }  // namespace vitrine::kernels::HWY_NAMESPACE

@@ -16,10 +16,6 @@
 namespace vitrine {
 namespace {
 
-constexpr int64_t kMultiplyAddsPerTask = 1 << 18;  // less is not worth a thread
-
-const float* numbers(const torch::Tensor& t) { return t.defined() ? t.data_ptr<float>() : nullptr; }
-
 /// Some sequences on their way through a block. The buffers are a thread's, and stay.
 class SequencesStep {
  public:
@@ -60,15 +56,15 @@ class SequencesStep {
 
  private:
   void norm(const float* x, const torch::nn::LayerNorm& layer) {
-    const kernels::NormRows<float> rows{x,        numbers(layer->weight),
+    const kernels::NormRows<float> rows{x,        values_or_null(layer->weight),
                                         count_,   block_.config.attention.dim,
                                         moments_, moments_ + count_};
-    kernels::layer_norm(rows, numbers(layer->bias), static_cast<float>(layer->options.eps()),
+    kernels::layer_norm(rows, values_or_null(layer->bias), static_cast<float>(layer->options.eps()),
                         normed_);
   }
 
   void product(const Linear& layer, const float* x, float* y) const {
-    layer->packed()->rows(x, count_, numbers(layer->bias), y);
+    layer->packed()->rows(x, count_, values_or_null(layer->bias), y);
   }
 
   /// The attention of one sequence, whose key and value are stored first.

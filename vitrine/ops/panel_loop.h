@@ -14,7 +14,8 @@ inline int64_t items_per_task(int64_t work, int64_t work_of_one) {
   return std::max<int64_t>(1, work / std::max<int64_t>(1, work_of_one));
 }
 
-inline constexpr int64_t kConversionsPerTask = 1 << 15;  // less is not worth a thread
+// Less is not worth a thread.
+inline constexpr int64_t kConversionsPerTask = 1 << 15, kMultiplyAddsPerTask = 1 << 18;
 
 /// A bias (n) with a number for every column of the panels. An undefined one stays so.
 inline torch::Tensor padded_bias(const torch::Tensor& bias, int64_t n,
@@ -36,7 +37,6 @@ inline constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's til
 template <typename Product>
 void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout& layout,
                     const Product& product) {
-  constexpr int64_t kMultiplyAddsPerTask = 1 << 18;
   const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
   const auto work = std::min(M, kRowsPerTask) * layout.columns * k;
   at::parallel_for(0, layout.panels(n) * blocks, items_per_task(kMultiplyAddsPerTask, work),

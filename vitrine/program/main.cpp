@@ -22,9 +22,9 @@ int give(std::string_view answer) {
   return 1;
 }
 
-/// How often OpenMP's threads look for work before they sleep: some 20 us. To wake one takes longer
-/// than a small layer, but threads that spin for long are in the way of others, and a server has
-/// some for its connections.
+/// How often OpenMP's threads look for work before they sleep. To wake one takes longer than a
+/// small layer, but threads that spin for long are in the way of others, and a server has some for
+/// its connections.
 void choose_spinning(bool serves) {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr)
     setenv("GOMP_SPINCOUNT", serves ? "50" : "1000", /*replace=*/0);
