@@ -290,7 +290,7 @@ TEST(Summary, GivesConvolutionsTheirShapes) {
 
 TEST(Summary, IsTheSameWithRealWeights) {
   for (const auto* name :
-       {"cct_2_3x2", "vit_c10_small", "resnet18", "r_vit_ti16", "hybrid_c10_small", "pvt_c10",
+       {"cct_2_3x2", "vit_c10_small", "resnet18", "r_vit_ti16", "hybrid_c10_tiny", "pvt_c10",
         "pvt_v2_c10", "cvt_c10", "tnt_c10", "swin_c10", "swin_v2_c10"}) {
     const auto chosen = choice(name);
     const auto model = chosen.build();

@@ -56,7 +56,7 @@ TEST(Hybrid, MakesAsManyTokensAsPublished) {
   for (auto [config, image, side, stride] :
        {Case{r50_vit_b16(), 224, 14, 16}, Case{r50_vit_b16(), 384, 24, 16},
         Case{r26_vit_s32(), 224, 7, 32}, Case{r50_vit_l32(), 384, 12, 32},
-        Case{r_vit_ti16(), 224, 7, 32}, Case{hybrid_c10_small(), 32, 8, 4}}) {
+        Case{r_vit_ti16(), 224, 7, 32}, Case{hybrid_c10_tiny(), 32, 8, 4}}) {
     config.image = image;
     EXPECT_EQ(config.tokens().rows, side);
     EXPECT_EQ(config.tokens().stride, stride);
@@ -201,7 +201,7 @@ TEST(Hybrid, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(
       test::contains(refusal("r50_vit_b16", "backbone: {blocks: [3, 0]}"), "a stage of 0 blocks"));
   EXPECT_TRUE(
-      test::contains(refusal("hybrid_c10_small", "backbone: {blocks: []}"), "blocks is empty"));
+      test::contains(refusal("hybrid_c10_tiny", "backbone: {blocks: []}"), "blocks is empty"));
   EXPECT_TRUE(test::contains(refusal("r50_vit_b16", "backbone: {blocks: [1, 1, 1, 1, 1, 1, 1]}"),
                              "7 stages of blocks; 6 at most"));
   EXPECT_TRUE(

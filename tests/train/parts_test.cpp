@@ -39,6 +39,24 @@ TEST(Schedule, OneCycleRisesThenFallsAlongHalfCosines) {
   EXPECT_NEAR(at(100), 0, 1e-12);
 }
 
+TEST(Schedule, OverABudgetFollowsTheSeconds) {
+  const ScheduleConfig c{
+      .kind = ScheduleKind::OneCycle, .over = ScheduleSpan::Budget, .rise = 0.2};
+  EXPECT_NEAR(budget_schedule_factor(c, 0, 600), 0.04, 1e-12);
+  EXPECT_NEAR(budget_schedule_factor(c, 120, 600), 1, 1e-12);
+  EXPECT_NEAR(budget_schedule_factor(c, 360, 600), 0.5, 1e-12);
+  EXPECT_NEAR(budget_schedule_factor(c, 601, 600), 0, 1e-12);
+}
+
+TEST(Schedule, OverABudgetKnowsNoEpochs) {
+  ScheduleConfig c{.kind = ScheduleKind::Cosine, .over = ScheduleSpan::Budget};
+  EXPECT_NO_THROW(c.validate());
+  c.warmup_epochs = 1;
+  EXPECT_TRUE(test::contains(test::error_of([&] { c.validate(); }), "no warmup_epochs"));
+  c = {.kind = ScheduleKind::Step, .over = ScheduleSpan::Budget};
+  EXPECT_TRUE(test::contains(test::error_of([&] { c.validate(); }), "take one_cycle"));
+}
+
 namespace {
 
 /// Five steps of ours and torch's on the same problem; the parameters must agree.

@@ -208,6 +208,23 @@ TEST_F(Training, StopsAtItsTimeBudgetWithAScoredCheckpoint) {
   EXPECT_TRUE(fs::exists(path_ / "checkpoints" / "best.safetensors"));
 }
 
+TEST_F(Training, AScheduleOverTheBudgetComesToItsEndWithIt) {
+  const std::vector<std::string> schedule = {
+      "train.schedule.kind=one_cycle", "train.schedule.over=budget", "train.epochs=100000",
+      "train.log_steps=1"};
+  auto settings = schedule;
+  settings.push_back("train.budget_seconds=1");
+  EXPECT_EQ(run(settings).stop_reason, StopReason::OverBudget);
+  std::vector<double> rates;
+  for (const auto& line : read_metrics(path_ / "metrics.jsonl"))
+    if (line.kind == "step") rates.push_back(line.value("learning_rate"));
+  ASSERT_GT(rates.size(), 10U);
+  const auto peak = std::max_element(rates.begin(), rates.end());
+  EXPECT_LT(rates.front(), *peak);
+  EXPECT_LT(rates.back(), *peak / 100);
+  EXPECT_TRUE(test::contains(test::error_of([&] { run(schedule); }), "set train.budget_seconds"));
+}
+
 TEST_F(Training, ALossThatIsNotFiniteStopsWithStepCausesAndAGoodCheckpoint) {
   const auto message = test::error_of([&] {
     run({"train.optimizer.lr=1e30", "train.clip=0", "train.schedule.kind=constant",

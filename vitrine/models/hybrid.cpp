@@ -19,11 +19,10 @@ VitConfig r50_vit_l32() { return on_bit(vit_l16(), {3, 4, 6, 3}, /*patch=*/1); }
 
 VitConfig r_vit_ti16() { return on_bit(vit_ti16(), {}, /*patch=*/8); }
 
-VitConfig hybrid_c10_small() {
-  auto c = vit_c10_small();
+VitConfig hybrid_c10_tiny() {
+  auto c = vit_c10_tiny();
   c.patch = 1;
-  c.depth = 6;
-  c.backbone = {.kind = BackboneKind::ResNet, .blocks = {1, 1, 1}, .stem = ResNetStem::Cifar};
+  c.backbone = {.kind = BackboneKind::ResNet, .blocks = {1}};
   return c;
 }
 

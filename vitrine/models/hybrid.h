@@ -14,8 +14,7 @@ VitConfig r26_vit_s32();
 VitConfig r50_vit_l32();
 /// Its name counts 16 pixels per patch, but the stem divides by 4 and the patches by 8.
 VitConfig r_vit_ti16();
-/// For CIFAR-10, of the size of vit_c10_small: a ResNet of three blocks with the stem for small
-/// images makes 8 x 8 tokens.
-VitConfig hybrid_c10_small();
+/// For CIFAR-10: vit_c10_tiny on the 8 x 8 feature map of a ResNet's stem and first block.
+VitConfig hybrid_c10_tiny();
 
 }  // namespace vitrine

@@ -74,13 +74,14 @@ const Registry<ModelEntry>& models() {
                      deit_b16_distilled()));
     r.add("vit_c10_302m", entry<Vit>("ViT for CIFAR-10: 24 blocks of 1024", vit_c10_302m()));
     r.add("vit_c10_small", entry<Vit>("ViT for CIFAR-10: 9 blocks of 192", vit_c10_small()));
+    r.add("vit_c10_tiny", entry<Vit>("ViT for CIFAR-10: 4 blocks of 128", vit_c10_tiny()));
     r.add("r50_vit_b16", entry<Vit>("R50+ViT-B/16: ResNet, then 12 blocks of 768", r50_vit_b16()));
     r.add("r26_vit_s32", entry<Vit>("R26+ViT-S/32: ResNet, then 12 blocks of 384", r26_vit_s32()));
     r.add("r50_vit_l32", entry<Vit>("R50+ViT-L/32: ResNet, then 24 blocks of 1024", r50_vit_l32()));
     r.add("r_vit_ti16",
           entry<Vit>("R+ViT-Ti/16: ResNet stem, then 12 blocks of 192", r_vit_ti16()));
-    r.add("hybrid_c10_small",
-          entry<Vit>("hybrid for CIFAR-10: ResNet, then 6 blocks of 192", hybrid_c10_small()));
+    r.add("hybrid_c10_tiny",
+          entry<Vit>("hybrid for CIFAR-10: ResNet block, then 4 blocks of 128", hybrid_c10_tiny()));
     r.add("swin_t", entry<Swin>("Swin-T: stages of 2, 2, 6 and 2 blocks, 96 wide", swin_t()));
     r.add("swin_s", entry<Swin>("Swin-S: stages of 2, 2, 18 and 2 blocks, 96 wide", swin_s()));
     r.add("swin_b", entry<Swin>("Swin-B: stages of 2, 2, 18 and 2 blocks, 128 wide", swin_b()));
@@ -127,6 +128,8 @@ const Registry<ModelEntry>& models() {
     r.add("resnet50", entry<ResNet>("ResNet-50", resnet50()));
     r.add("resnet101", entry<ResNet>("ResNet-101", resnet101()));
     r.add("resnet152", entry<ResNet>("ResNet-152", resnet152()));
+    r.add("resnet_c10", entry<ResNet>("ResNet for CIFAR-10: ResNet-18 without its last stage",
+                                      resnet_c10()));
     r.add("pvt_tiny",
           entry<Pvt>("PVT-Tiny: pyramid of 4 stages, 8 blocks of 64 to 512", pvt_tiny()));
     r.add("pvt_small",

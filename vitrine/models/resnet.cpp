@@ -94,6 +94,8 @@ ResNetConfig resnet50() { return bottlenecks({3, 4, 6, 3}); }
 ResNetConfig resnet101() { return bottlenecks({3, 4, 23, 3}); }
 ResNetConfig resnet152() { return bottlenecks({3, 8, 36, 3}); }
 
+ResNetConfig resnet_c10() { return {.image = 32, .classes = 10, .blocks = {2, 2, 2}}; }
+
 BasicBlockImpl::BasicBlockImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride) {
   conv1 = register_module("conv1", conv(c, in, width, 3, stride));
   bn1 = register_module("bn1", norm(c, width));

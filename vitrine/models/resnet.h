@@ -37,6 +37,8 @@ ResNetConfig resnet34();
 ResNetConfig resnet50();
 ResNetConfig resnet101();
 ResNetConfig resnet152();
+/// For CIFAR-10: ResNet-18 without its last stage, whose map would be a single position.
+ResNetConfig resnet_c10();
 
 /// Two 3 x 3 convolutions beside a shortcut: (B, in, S, S) -> (B, width, S / stride, S / stride).
 class BasicBlockImpl : public torch::nn::Module {

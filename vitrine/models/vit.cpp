@@ -120,6 +120,11 @@ VitConfig vit_c10_small() {
       .image = 32, .patch = 4, .classes = 10, .dim = 192, .depth = 9, .heads = 3, .hidden = 768};
 }
 
+VitConfig vit_c10_tiny() {
+  return {
+      .image = 32, .patch = 4, .classes = 10, .dim = 128, .depth = 4, .heads = 4, .hidden = 256};
+}
+
 TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, double p) : dropout(p) {
   fc = register_module("fc", Linear(dim, classes));
   norm = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({classes})));

@@ -61,6 +61,7 @@ VitConfig deit_s16_distilled();
 VitConfig deit_b16_distilled();
 VitConfig vit_c10_302m();
 VitConfig vit_c10_small();
+VitConfig vit_c10_tiny();
 
 /// Linear, GELU and dropout on every token, then the first token, then a norm over the classes:
 /// (B, T, C) -> (B, N).

@@ -145,6 +145,9 @@ void TrainConfig::validate() const {
         "negative",
         patience, evaluate_steps, checkpoint_steps, log_steps);
   check(budget_seconds >= 0, "train: budget_seconds {} is negative", budget_seconds);
+  check(schedule.over == ScheduleSpan::Epochs || budget_seconds > 0,
+        "train: schedule.over is budget, but there is none; set train.budget_seconds, or "
+        "train.schedule.over=epochs");
   distillation.validate();
   check(!teacher.empty() || distillation == DistillationConfig(),
         "train: distillation is set, but nothing to learn from; set train.teacher to a run folder, "

@@ -7,10 +7,13 @@
 namespace vitrine {
 
 enum class ScheduleKind { Constant, Step, Cosine, OneCycle };
+/// What the length of a run is: its epochs, or its budget of seconds.
+enum class ScheduleSpan { Epochs, Budget };
 
 /// How the learning rate changes over a run.
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::Cosine;
+  ScheduleSpan over = ScheduleSpan::Epochs;
   double warmup_epochs = 0;
   double final_lr_ratio = 0;  // cosine, one_cycle: final / peak learning rate
   double step_epochs = 30;
@@ -25,5 +28,8 @@ struct ScheduleConfig {
 /// The factor on the peak learning rate at `step` (from 0) of `total`.
 double schedule_factor(const ScheduleConfig& config, int64_t step, int64_t total,
                        int64_t steps_per_epoch);
+
+/// The same after `seconds` of a run whose schedule spans its `budget` of seconds.
+double budget_schedule_factor(const ScheduleConfig& config, double seconds, double budget);
 
 }  // namespace vitrine

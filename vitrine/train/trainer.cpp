@@ -247,10 +247,14 @@ class Training {
         config_.precision == Precision::BFloat16 ? "; bf16 may be too coarse (try fp32)" : "");
   }
 
+  /// Of `step`; of this moment if the schedule spans the budget.
   double learning_rate(int64_t step) const {
-    return config_.optimizer.lr * schedule_factor(config_.schedule, step,
-                                                  steps_per_epoch_ * config_.epochs,
-                                                  steps_per_epoch_);
+    const auto& schedule = config_.schedule;
+    return config_.optimizer.lr *
+           (schedule.over == ScheduleSpan::Budget
+                ? budget_schedule_factor(schedule, position_.seconds, config_.budget_seconds)
+                : schedule_factor(schedule, step, steps_per_epoch_ * config_.epochs,
+                                  steps_per_epoch_));
   }
 
   /// Evaluates and notes the epoch; false if the user interrupted that.
