@@ -33,6 +33,7 @@ MODELS = {
     "pvt_small": from_code("pvt", "pvt_small", "PVT", "TIMM", sub_folder="classification"),
     "pvt_v2_b2": from_code("pvt_v2", "pvt_v2_b2", "PVT", "TIMM", sub_folder="classification"),
     "cvt_13": (cvt_13, ["CVT"]),
+    "r26_vit_s32": from_code("timm.models", "vit_small_r26_s32_224", "TIMM"),
     "t2t_vit_t_14": from_code("models.t2t_vit", "t2t_vit_t_14", "T2T", "TIMM"),
     "tnt_s": from_code("tnt", "tnt_s_patch16_224", "TNT", "TIMM"),
     "cct_14_7x2": from_code("src.cct", "cct_14_7x2_224", "CCT", "TIMM"),
