@@ -14,8 +14,17 @@ TEST(Progress, TheEtaIsNoLongerThanTheTimeThatIsLeft) {
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   progress.update(1);  // at this speed it takes 8 minutes at least
   EXPECT_FALSE(test::contains(progress.text(/*last=*/false), "ETA 3.0 s"));
-  progress.set_seconds_left(3);
+  progress.set_budget(/*used=*/7, /*budget=*/10);
   EXPECT_TRUE(test::contains(progress.text(/*last=*/false), "ETA 3.0 s"));
+}
+
+TEST(Progress, WorkThatItsBudgetEndsShowsTheShareOfTheBudget) {
+  Progress progress("train", 100'000, "examples");
+  progress.update(500);
+  progress.set_budget(/*used=*/7, /*budget=*/10);
+  EXPECT_TRUE(test::contains(progress.text(/*last=*/false), "train  70% 500 examples"));
+  progress.update(90'000);  // ahead of the budget: the work ends first
+  EXPECT_TRUE(test::contains(progress.text(/*last=*/false), "train  90% 90000/100000 examples"));
 }
 
 TEST(Progress, NumbersHaveThreeDigitsAndNoPowersOfTen) {

@@ -53,6 +53,11 @@ void Progress::update(int64_t done, const std::string& note) {
   draw(/*last=*/false);
 }
 
+void Progress::set_budget(double used, double budget) {
+  used_share_ = used / budget;
+  seconds_left_ = std::max(0.0, budget - used);
+}
+
 void Progress::clear() {
   if (!terminal_ || !shown_) return;
   fmt::print(stderr, "\r\x1b[2K");
@@ -63,15 +68,18 @@ std::string Progress::text(bool last) const {
   const double elapsed = seconds();
   const auto here = done_ - started_at_;
   const double rate = elapsed > 0 ? static_cast<double>(here) / elapsed : 0;
-  const double fraction =
-      total_ > 0 ? std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_)) : 0;
+  const double done_share =
+      total_ > 0 ? static_cast<double>(done_) / static_cast<double>(total_) : 0;
+  const double fraction = std::min(1.0, std::max(done_share, used_share_));
   std::string line = fmt::format("{} {:3.0f}%", label_, std::floor(100 * fraction));
   if (terminal_) {
     constexpr int kWidth = 20;
     const int filled = static_cast<int>(fraction * kWidth);
     line += fmt::format(" [{:#<{}}{:.<{}}]", "", filled, "", kWidth - filled);
   }
-  line += fmt::format(" {}/{} {}", done_, total_, unit_);
+  // the total of work that its budget ends says nothing
+  line += used_share_ > done_share ? fmt::format(" {} {}", done_, unit_)
+                                   : fmt::format(" {}/{} {}", done_, total_, unit_);
   if (rate > 0) line += fmt::format(", {:.{}f} {}/s", rate, rate < 10 ? 1 : 0, unit_);
   if (done_ >= total_ || last)
     line += fmt::format(", {}", duration_text(elapsed));

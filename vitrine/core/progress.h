@@ -18,8 +18,8 @@ class Progress {
 
   /// Moves to `done` of the total; `note` stands behind the bar (loss, accuracy, ...).
   void update(int64_t done, const std::string& note = "");
-  /// The work will be stopped after this many more seconds, done or not.
-  void set_seconds_left(double seconds) { seconds_left_ = seconds; }
+  /// The work will be stopped when `used` seconds have become `budget`, done or not.
+  void set_budget(double used, double budget);
   /// Work that was done before this process started (a resume): it does not count for the speed.
   void start_at(int64_t done) { started_at_ = done; }
   double seconds() const;
@@ -33,7 +33,7 @@ class Progress {
 
   std::string label_, unit_, note_;
   int64_t total_, done_ = 0, started_at_ = 0;
-  double seconds_left_ = std::numeric_limits<double>::infinity();
+  double used_share_ = 0, seconds_left_ = std::numeric_limits<double>::infinity();
   std::chrono::steady_clock::time_point start_, drawn_;
   bool terminal_, shown_ = false;
 };

@@ -7,6 +7,8 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/nearest.h"
+#include "vitrine/core/progress.h"
+#include "vitrine/studies/sweep_plan.h"
 
 namespace vitrine {
 namespace {
@@ -14,6 +16,13 @@ namespace {
 /// "" for English, "SEPARATOR + CODE" for others.
 std::string language_suffix(const std::string& language, char separator) {
   return language == "en" ? "" : separator + language;
+}
+
+void announce(const fs::path& file, const SweepConfig& config) {
+  const auto runs = sweep_points(config).size() * config.seeds.size();
+  const auto each =
+      config.budget > 0 ? fmt::format(" of at most {}", duration_text(config.budget)) : "";
+  fmt::print(stderr, "{}: {} runs{}\n", file.string(), runs, each);
 }
 
 }  // namespace
@@ -50,7 +59,7 @@ std::optional<SweepResult> run_part(const StudyOptions& o, const std::string& pa
   SweepOptions options{
       .out = o.out / "sweeps", .workers = o.workers, .command = "vitrine sweep " + file.string()};
   options.only_stored = interrupted() || (!o.parts.empty() && !o.names(part));
-  if (!options.only_stored) fmt::print(stderr, "{}\n", file.string());
+  if (!options.only_stored) announce(file, config);
   const auto result = run_sweep(config, options);
   return is_complete(result, config) ? std::optional(result) : std::nullopt;
 }

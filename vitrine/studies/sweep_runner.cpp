@@ -21,6 +21,7 @@ namespace vitrine {
 namespace {
 
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
+constexpr auto kNotePeriod = std::chrono::seconds(1);
 
 /// A set of points, each run with some seeds: the search of learning rates, then the sweep itself.
 struct Stage {
@@ -83,10 +84,19 @@ class StageRunner {
         finish(*worker);
         return true;
       });
+      look_at_first_run();
       progress.update(static_cast<int64_t>(done_.size()), note_);
       std::this_thread::sleep_for(kPollPeriod);
     }
     progress.update(static_cast<int64_t>(done_.size()), note_);
+  }
+
+  /// Until a run has ended, the note is how far the first one is.
+  void look_at_first_run() {
+    const auto now = std::chrono::steady_clock::now();
+    if (ended_here_ || working_.empty() || now - looked_ < kNotePeriod) return;
+    looked_ = now;
+    note_ = working_.front()->last_words();
   }
 
   int64_t working_on(const std::string& host) const {
@@ -119,6 +129,7 @@ class StageRunner {
     const auto& folder = worker.job().folder;
     done_[folder] = worker.result();
     note_ = run_note(runs_[folder], varied_, done_[folder]);
+    ended_here_ = true;
     stage_.write(results());
   }
 
@@ -143,6 +154,8 @@ class StageRunner {
   std::deque<SweepJob> waiting_;
   std::vector<std::unique_ptr<SweepWorker>> working_;
   std::string note_;
+  bool ended_here_ = false;  // a run, since we started
+  std::chrono::steady_clock::time_point looked_{};
 };
 
 bool has_runs(const fs::path& folder) {

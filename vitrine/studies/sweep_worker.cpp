@@ -82,8 +82,12 @@ bool SweepWorker::succeeded() const {
   return process_.exit_code() == 0 && fs::exists(result_of(job_));
 }
 
+std::string SweepWorker::last_words() const {
+  return fs::exists(log_of(job_)) ? last_line(read_file(log_of(job_))) : "";
+}
+
 std::string SweepWorker::failure() const {
-  const auto said = last_line(read_file(log_of(job_)));
+  const auto said = last_words();
   const auto code = process_.exit_code();
   if (!code)
     return fmt::format("ended by {}{}{}", process_.end_text(), said.empty() ? "" : ": ", said);

@@ -41,6 +41,8 @@ class SweepWorker {
   const std::string& host() const { return host_; }
   /// Whether the process has ended; does not wait.
   bool ended() { return process_.ended(); }
+  /// The last line that the process said: its progress.
+  std::string last_words() const;
   /// Asks the process to save its run and end.
   void interrupt() const { process_.interrupt(); }
   /// Whether the process, now ended, did all it was asked to.

@@ -413,7 +413,7 @@ class Training {
     if (selected != loss)
       note += fmt::format(", {} {}", selection_.name, selection_.text(selected));
     if (config_.budget_seconds > 0)
-      progress_->set_seconds_left(std::max(0.0, config_.budget_seconds - position_.seconds));
+      progress_->set_budget(position_.seconds, config_.budget_seconds);
     progress_->update(done, note);
   }
 

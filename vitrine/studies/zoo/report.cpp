@@ -36,15 +36,13 @@ plot::Series series_of(const StudyReport& r, const std::string& network) {
           .color = place < kPairs ? place / 2 : place - kPairs / 2};
 }
 
-/// Adds a curve of one run, behind a gap.
-void add_curve(plot::Series& series, const TimeCurve& curve, double scale) {
-  if (!series.x.empty()) {
-    series.x.push_back(series.x.back());
-    series.y.push_back(std::nan(""));
-  }
-  for (size_t i = 0; i < curve.seconds.size(); ++i) {
-    series.x.push_back(curve.seconds[i] / kMinute);
-    series.y.push_back(scale * curve.values[i]);
+/// The mean over the seeds and over short spans of time.
+void add_curves(plot::Series& series, const std::vector<TimeCurve>& curves, double scale) {
+  constexpr int64_t kSpans = 25;
+  const auto mean = binned(joined(curves), kSpans);
+  for (size_t i = 0; i < mean.seconds.size(); ++i) {
+    series.x.push_back(mean.seconds[i] / kMinute);
+    series.y.push_back(scale * mean.values[i]);
   }
 }
 
@@ -57,17 +55,14 @@ plot::Chart time_chart(const StudyReport& r, const std::string& key) {
 }
 
 void write_time(StudyReport& r, const ZooStudy& study) {
-  constexpr int64_t kBins = 25;
   r.section(r.text("time.heading"));
   r.say("time.how", "minutes"_a = study.minutes);
   auto accuracy = time_chart(r, "accuracy"), loss = time_chart(r, "loss");
-  accuracy.y.low = 0;
   for (const auto& [name, network] : trained(study)) {
     auto measured = series_of(r, name), learned = measured;
-    measured.markers = true;
     learned.name = "";  // the legend of the first panel does for both
-    for (const auto& curve : network->accuracy) add_curve(measured, curve, kPercent);
-    add_curve(learned, binned(joined(network->loss), kBins), /*scale=*/1);
+    add_curves(measured, network->accuracy, kPercent);
+    add_curves(learned, network->loss, /*scale=*/1);
     if (!measured.y.empty()) accuracy.series.push_back(measured);
     if (!learned.y.empty()) loss.series.push_back(learned);
   }
@@ -81,8 +76,9 @@ void write_time(StudyReport& r, const ZooStudy& study) {
 plot::Chart size_chart(const StudyReport& r, const ZooStudy& study, const std::string& key,
                        int64_t TrainedNetwork::*size) {
   plot::Chart chart{.title = r.text("size." + key),
-                    .x = {.label = r.text("size." + key + "_axis"), .log = true},
-                    .y = {.label = r.text("accuracy"), .low = 0},
+                    .x = {.label = r.text("size." + key + "_axis"),
+                          .log = size == &TrainedNetwork::parameters},
+                    .y = {.label = r.text("accuracy")},
                     .width = 480,
                     .height = 400};
   for (const auto& [name, network] : trained(study)) {
