@@ -7,6 +7,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/packed_product.h"
 #include "vitrine/models/model.h"
+#include "vitrine/nn/normed_conv.h"
 
 namespace vitrine {
 namespace {
@@ -26,6 +27,11 @@ int64_t pack_blocks(const Model& model, Precision precision) {
     malloc_trim(0);  // the block's weights as they were are gone: give their memory back
   }
   return packed;
+}
+
+void fold_norms(const Model& model) {
+  for (const auto& layer : model.modules())
+    if (auto* conv = layer->as<NormedConv>()) conv->fold();
 }
 
 }  // namespace
@@ -51,8 +57,9 @@ void prepare_for_inference(Model& model, Precision precision, const std::string&
   const auto parameters = model.parameters();
   const bool on_cpu = std::all_of(parameters.begin(), parameters.end(),
                                   [](const auto& p) { return p.device().is_cpu(); });
-  if (precision == Precision::Float32 && on_cpu && (classifies_images(model) || generates(model)))
-    pack_blocks(model, precision);
+  if (!on_cpu || !(classifies_images(model) || generates(model))) return;
+  fold_norms(model);
+  if (precision == Precision::Float32) pack_blocks(model, precision);
 }
 
 std::string precision_note(Precision precision) {

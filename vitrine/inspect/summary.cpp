@@ -124,6 +124,7 @@ const LayerKind* layer_kind(const std::string& op) {
       {"vitrine::layer_norm", {"LayerNorm", per_layer_norm, 0, like_input}},
       {"vitrine::rms_norm", {"RMSNorm", none, 0, like_input}},
       {"aten::group_norm", {"GroupNorm", per_layer_norm}},
+      {"vitrine::group_norm", {"GroupNorm", per_layer_norm, 0, like_input}},
       {"aten::batch_norm", {"BatchNorm2d", per_batch_norm}},
       {"aten::embedding", {"Embedding", none, /*input=*/1}},
       {"aten::matmul", {"MatMul", per_product}},

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/group_norm.h"
 
 namespace vitrine {
 namespace {
@@ -29,8 +30,18 @@ StdConv2d std_conv(const BackboneConfig& c, int64_t in, int64_t out, int64_t ker
       .in = in, .out = out, .kernel = kernel, .stride = stride, .standardize = c.standardize});
 }
 
-torch::nn::GroupNorm group_norm(const BackboneConfig& c, int64_t channels) {
-  return torch::nn::GroupNorm(torch::nn::GroupNormOptions(kGroups, channels).eps(c.norm_eps));
+/// torch's GroupNorm, with the gradient of `ops/group_norm.h`.
+class MapNormImpl : public torch::nn::GroupNormImpl {
+ public:
+  using GroupNormImpl::GroupNormImpl;
+  torch::Tensor forward(const torch::Tensor& map) {
+    return group_norm(map, {options.num_groups(), weight, bias, options.eps()});
+  }
+};
+TORCH_MODULE(MapNorm);
+
+MapNorm map_norm(const BackboneConfig& c, int64_t channels) {
+  return MapNorm(torch::nn::GroupNormOptions(kGroups, channels).eps(c.norm_eps));
 }
 
 /// A convolution and its norm, registered as `conv` and `norm`.
@@ -38,7 +49,7 @@ torch::nn::Sequential conv_and_norm(const BackboneConfig& c, int64_t in, int64_t
                                     int64_t kernel, int64_t stride) {
   torch::nn::Sequential layers;
   layers->push_back("conv", std_conv(c, in, out, kernel, stride));
-  layers->push_back("norm", group_norm(c, out));
+  layers->push_back("norm", map_norm(c, out));
   return layers;
 }
 
@@ -50,23 +61,23 @@ class BitBlockImpl : public torch::nn::Module {
     if (stride != 1 || in != out)
       downsample = register_module("downsample", conv_and_norm(c, in, out, 1, stride));
     conv1 = register_module("conv1", std_conv(c, in, width, 1, 1));
-    norm1 = register_module("norm1", group_norm(c, width));
+    norm1 = register_module("norm1", map_norm(c, width));
     conv2 = register_module("conv2", std_conv(c, width, width, 3, stride));
-    norm2 = register_module("norm2", group_norm(c, width));
+    norm2 = register_module("norm2", map_norm(c, width));
     conv3 = register_module("conv3", std_conv(c, width, out, 1, 1));
-    norm3 = register_module("norm3", group_norm(c, out));
+    norm3 = register_module("norm3", map_norm(c, out));
     torch::nn::init::zeros_(norm3->weight);  // a fresh block passes its shortcut on
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    auto hidden = torch::relu(norm1(conv1(x)));
-    hidden = torch::relu(norm2(conv2(hidden)));
+    auto hidden = norm1(conv1(x)).relu_();
+    hidden = norm2(conv2(hidden)).relu_();
     const auto shortcut = downsample ? downsample->forward(x) : x;
-    return torch::relu(norm3(conv3(hidden)) + shortcut);
+    return norm3(conv3(hidden)).add_(shortcut).relu_();
   }
 
   StdConv2d conv1{nullptr}, conv2{nullptr}, conv3{nullptr};
-  torch::nn::GroupNorm norm1{nullptr}, norm2{nullptr}, norm3{nullptr};
+  MapNorm norm1{nullptr}, norm2{nullptr}, norm3{nullptr};
   torch::nn::Sequential downsample{nullptr};
 };
 TORCH_MODULE(BitBlock);
@@ -100,7 +111,7 @@ class BitResNet : public BackboneImpl {
 
   torch::Tensor forward(const torch::Tensor& x) override {
     constexpr int64_t kKernel = 3, kStride = 2;
-    auto map = torch::relu(stem->forward(x.contiguous(torch::MemoryFormat::ChannelsLast)));
+    auto map = stem->forward(x.contiguous(torch::MemoryFormat::ChannelsLast)).relu_();
     map = pad_same(map, kKernel, kStride, -std::numeric_limits<double>::infinity());
     map = torch::max_pool2d(map, kKernel, kStride);
     return stages->is_empty() ? map : stages->forward(map);

@@ -7,22 +7,26 @@
 namespace vitrine {
 namespace {
 
-torch::nn::Conv2d conv(const ResNetConfig& c, int64_t in, int64_t out, int64_t kernel,
-                       int64_t stride) {
-  return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, kernel)
-                               .stride(stride)
-                               .padding(kernel / 2)
-                               .bias(c.conv_bias));
-}
-
-torch::nn::BatchNorm2d norm(const ResNetConfig& c, int64_t channels) {
-  return torch::nn::BatchNorm2d(torch::nn::BatchNorm2dOptions(channels).eps(c.norm_eps));
+/// Registers a convolution and its norm, under these names.
+NormedConv conv(torch::nn::Module& owner, const std::string& name, const std::string& norm_name,
+                const ResNetConfig& c, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
+  const torch::nn::BatchNorm2d norm(torch::nn::BatchNorm2dOptions(out).eps(c.norm_eps));
+  const auto options = torch::nn::Conv2dOptions(in, out, kernel)
+                           .stride(stride)
+                           .padding(kernel / 2)
+                           .bias(c.conv_bias);
+  const auto layer = owner.register_module(name, NormedConv(options, norm));
+  owner.register_module(norm_name, norm);
+  return layer;
 }
 
 /// Brings a block's input to the shape of its output; null if it has that already.
-torch::nn::Sequential shortcut(const ResNetConfig& c, int64_t in, int64_t out, int64_t stride) {
+NormedConv shortcut_of(torch::nn::Module& block, const ResNetConfig& c, int64_t in, int64_t out,
+                       int64_t stride) {
   if (stride == 1 && in == out) return nullptr;
-  return torch::nn::Sequential(conv(c, in, out, 1, stride), norm(c, out));
+  const auto downsample =
+      block.register_module("downsample", std::make_shared<torch::nn::Module>("downsample"));
+  return conv(*downsample, "0", "1", c, in, out, 1, stride);
 }
 
 /// The blocks of one stage, the first of which has the stride; `channels` follows.
@@ -97,44 +101,31 @@ ResNetConfig resnet152() { return bottlenecks({3, 8, 36, 3}); }
 ResNetConfig resnet_c10() { return {.image = 32, .classes = 10, .blocks = {2, 2, 2}}; }
 
 BasicBlockImpl::BasicBlockImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride) {
-  conv1 = register_module("conv1", conv(c, in, width, 3, stride));
-  bn1 = register_module("bn1", norm(c, width));
-  conv2 = register_module("conv2", conv(c, width, width, 3, 1));
-  bn2 = register_module("bn2", norm(c, width));
-  downsample = shortcut(c, in, width, stride);
-  if (downsample) register_module("downsample", downsample);
+  conv1 = conv(*this, "conv1", "bn1", c, in, width, 3, stride);
+  conv2 = conv(*this, "conv2", "bn2", c, width, width, 3, 1);
+  shortcut = shortcut_of(*this, c, in, width, stride);
 }
 
 torch::Tensor BasicBlockImpl::forward(const torch::Tensor& x) {
-  const auto hidden = torch::relu(bn1(conv1(x)));
-  const auto shortcut = downsample ? downsample->forward(x) : x;
-  return torch::relu(bn2(conv2(hidden)) + shortcut);
+  return conv2->relu(conv1->relu(x), shortcut ? shortcut(x) : x);
 }
 
 BottleneckImpl::BottleneckImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride) {
   const int64_t out = kExpansion * width;
-  conv1 = register_module("conv1", conv(c, in, width, 1, c.stride_first ? stride : 1));
-  bn1 = register_module("bn1", norm(c, width));
-  conv2 = register_module("conv2", conv(c, width, width, 3, c.stride_first ? 1 : stride));
-  bn2 = register_module("bn2", norm(c, width));
-  conv3 = register_module("conv3", conv(c, width, out, 1, 1));
-  bn3 = register_module("bn3", norm(c, out));
-  downsample = shortcut(c, in, out, stride);
-  if (downsample) register_module("downsample", downsample);
+  conv1 = conv(*this, "conv1", "bn1", c, in, width, 1, c.stride_first ? stride : 1);
+  conv2 = conv(*this, "conv2", "bn2", c, width, width, 3, c.stride_first ? 1 : stride);
+  conv3 = conv(*this, "conv3", "bn3", c, width, out, 1, 1);
+  shortcut = shortcut_of(*this, c, in, out, stride);
 }
 
 torch::Tensor BottleneckImpl::forward(const torch::Tensor& x) {
-  auto hidden = torch::relu(bn1(conv1(x)));
-  hidden = torch::relu(bn2(conv2(hidden)));
-  const auto shortcut = downsample ? downsample->forward(x) : x;
-  return torch::relu(bn3(conv3(hidden)) + shortcut);
+  return conv3->relu(conv2->relu(conv1->relu(x)), shortcut ? shortcut(x) : x);
 }
 
 ResNet::ResNet(const ResNetConfig& c) : config(c) {
   config.validate();
   const bool small = config.stem == ResNetStem::Cifar;
-  conv1 = register_module("conv1", conv(config, config.channels, 64, small ? 3 : 7, small ? 1 : 2));
-  bn1 = register_module("bn1", norm(config, 64));
+  conv1 = conv(*this, "conv1", "bn1", config, config.channels, 64, small ? 3 : 7, small ? 1 : 2);
   int64_t width = 64;
   for (size_t i = 0; i < config.blocks.size(); ++i) {
     const auto make =
@@ -150,7 +141,7 @@ ResNet::ResNet(const ResNetConfig& c) : config(c) {
 }
 
 torch::Tensor ResNet::feature_map(const torch::Tensor& x) {
-  auto map = torch::relu(bn1(conv1(x.contiguous(torch::MemoryFormat::ChannelsLast))));
+  auto map = conv1->relu(x.contiguous(torch::MemoryFormat::ChannelsLast));
   if (config.stem == ResNetStem::ImageNet)
     map = torch::max_pool2d(map, /*kernel=*/3, /*stride=*/2, /*padding=*/1);
   for (auto& layer : layers) map = layer->forward(map);

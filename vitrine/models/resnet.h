@@ -9,6 +9,7 @@
 #include "vitrine/core/fields.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/linear.h"
+#include "vitrine/nn/normed_conv.h"
 
 namespace vitrine {
 
@@ -47,9 +48,7 @@ class BasicBlockImpl : public torch::nn::Module {
   BasicBlockImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride);
   torch::Tensor forward(const torch::Tensor& x);
 
-  torch::nn::Conv2d conv1{nullptr}, conv2{nullptr};
-  torch::nn::BatchNorm2d bn1{nullptr}, bn2{nullptr};
-  torch::nn::Sequential downsample{nullptr};
+  NormedConv conv1{nullptr}, conv2{nullptr}, shortcut{nullptr};
 };
 TORCH_MODULE(BasicBlock);
 
@@ -61,9 +60,7 @@ class BottleneckImpl : public torch::nn::Module {
   BottleneckImpl(const ResNetConfig& c, int64_t in, int64_t width, int64_t stride);
   torch::Tensor forward(const torch::Tensor& x);
 
-  torch::nn::Conv2d conv1{nullptr}, conv2{nullptr}, conv3{nullptr};
-  torch::nn::BatchNorm2d bn1{nullptr}, bn2{nullptr}, bn3{nullptr};
-  torch::nn::Sequential downsample{nullptr};
+  NormedConv conv1{nullptr}, conv2{nullptr}, conv3{nullptr}, shortcut{nullptr};
 };
 TORCH_MODULE(Bottleneck);
 
@@ -82,8 +79,7 @@ class ResNet : public Model {
   std::optional<BackboneConfig> as_backbone() const override;
 
   ResNetConfig config;
-  torch::nn::Conv2d conv1{nullptr};
-  torch::nn::BatchNorm2d bn1{nullptr};
+  NormedConv conv1{nullptr};
   std::vector<torch::nn::Sequential> layers;  // registered as layer1 .. layer4
   Linear fc{nullptr};
 };

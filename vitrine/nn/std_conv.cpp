@@ -22,10 +22,13 @@ const Choices<Standardization>& standardization_names() {
 }
 
 torch::Tensor standardized(const torch::Tensor& weight, Standardization how) {
+  if (how == Standardization::Variance) {
+    const auto rows = weight.flatten(/*start_dim=*/1);  // (out, in h w)
+    return torch::layer_norm(rows, {rows.size(1)}, {}, {}, /*eps=*/1e-8).view_as(weight);
+  }
   const auto centred = weight - weight.mean({1, 2, 3}, /*keepdim=*/true);
   const auto variance = centred.square().mean({1, 2, 3}, /*keepdim=*/true);  // (out, 1, 1, 1)
-  return how == Standardization::Std ? centred / (variance.sqrt() + 1e-5)
-                                     : centred / (variance + 1e-8).sqrt();
+  return centred / (variance.sqrt() + 1e-5);
 }
 
 torch::Tensor pad_same(const torch::Tensor& x, int64_t kernel, int64_t stride, double value) {
