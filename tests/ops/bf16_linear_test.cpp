@@ -1,4 +1,4 @@
-#include "vitrine/ops/bf16_linear.h"
+#include "vitrine/ops/bf16/linear.h"
 
 #include <torch/torch.h>
 

@@ -1,6 +1,7 @@
 #include "vitrine/nn/feed_forward.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/bf16/feed_forward.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/gelu.h"
 
@@ -41,12 +42,19 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardConfig& c) : config(c) {
   fc2 = register_module("fc2", layer(config.hidden, config.dim));
 }
 
-torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
+torch::Tensor FeedForwardImpl::hidden_layers(const torch::Tensor& x) {
+  const auto p = is_training() ? config.dropout : 0;
+  if (config.activation == Activation::Gelu && !fc1->packed() && learns_in_bf16(fc1->weight))
+    return bf16_feed_forward(x.to(torch::kFloat), {fc1->weight, fc1->bias, fc2->weight, fc2->bias},
+                             p);
   const auto hidden = config.activation == Activation::Gelu
                           ? fc1->gelu(x)
                           : activate(fc1(x), config.activation);  // (B, T, hidden)
-  const auto out = fc2(keyed_dropout(hidden, config.dropout, is_training()));
-  return keyed_dropout(out, config.dropout, is_training());  // (B, T, C)
+  return fc2(keyed_dropout(hidden, p, is_training()));
+}
+
+torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
+  return keyed_dropout(hidden_layers(x), config.dropout, is_training());  // (B, T, C)
 }
 
 }  // namespace vitrine

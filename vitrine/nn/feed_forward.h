@@ -31,6 +31,10 @@ class FeedForwardImpl : public torch::nn::Module {
 
   const FeedForwardConfig config;
   Linear fc1{nullptr}, fc2{nullptr};
+
+ private:
+  /// All but the last dropout.
+  torch::Tensor hidden_layers(const torch::Tensor& x);
 };
 TORCH_MODULE(FeedForward);
 

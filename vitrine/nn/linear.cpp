@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "vitrine/core/error.h"
-#include "vitrine/ops/bf16_linear.h"
+#include "vitrine/ops/bf16/linear.h"
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/gelu.h"
 #include "vitrine/ops/packed_linear.h"
@@ -13,9 +13,13 @@
 
 namespace vitrine {
 
+bool learns_in_bf16(const torch::Tensor& weight) {
+  return cpu_autocast_enabled() && has_cpu_kernel(weight);
+}
+
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
-  if (!cpu_autocast_enabled() || !has_cpu_kernel(weight)) return torch::linear(x, weight, bias);
+  if (!learns_in_bf16(weight)) return torch::linear(x, weight, bias);
   return bf16_linear(x.to(torch::kFloat), weight, bias);
 }
 

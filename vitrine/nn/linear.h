@@ -30,6 +30,10 @@ struct LinearConfig {
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias = {});
 
+/// Whether products with this weight are in bf16 now: those of training in mixed precision on the
+/// CPU.
+bool learns_in_bf16(const torch::Tensor& weight);
+
 /// A layer of learned weight and bias: (..., in) -> (..., out). The initial weights are those of
 /// torch::nn::Linear.
 class LinearImpl : public torch::nn::Module {
