@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "tests/support/instruction_sets.h"
