@@ -50,7 +50,6 @@ std::vector<Case> elementwise_cases() {
       {"square, pow", [](const Tensor& x) { return x.square() + x.abs().pow(1.5); }},
       {"gelu", [](const Tensor& x) { return torch::gelu(x) + torch::gelu(x, "tanh"); }},
       {"relu, silu", [](const Tensor& x) { return torch::relu(x) + torch::silu(x); }},
-      {"add and relu in place", [](const Tensor& x) { return x.sin().add_(x, 2).relu_() - x; }},
       {"comparisons",
        [](const Tensor& x) {
          return x.gt(0).to(torch::kFloat) + 2 * x.le(0.3).to(torch::kFloat) +

@@ -4,6 +4,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/ops/group_norm.h"
+#include "vitrine/ops/in_place.h"
 
 namespace vitrine {
 namespace {
@@ -70,10 +71,10 @@ class BitBlockImpl : public torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    auto hidden = norm1(conv1(x)).relu_();
-    hidden = norm2(conv2(hidden)).relu_();
+    auto hidden = relu_in_place(norm1(conv1(x)));
+    hidden = relu_in_place(norm2(conv2(hidden)));
     const auto shortcut = downsample ? downsample->forward(x) : x;
-    return norm3(conv3(hidden)).add_(shortcut).relu_();
+    return relu_in_place(add_in_place(norm3(conv3(hidden)), shortcut));
   }
 
   StdConv2d conv1{nullptr}, conv2{nullptr}, conv3{nullptr};
@@ -111,7 +112,7 @@ class BitResNet : public BackboneImpl {
 
   torch::Tensor forward(const torch::Tensor& x) override {
     constexpr int64_t kKernel = 3, kStride = 2;
-    auto map = stem->forward(x.contiguous(torch::MemoryFormat::ChannelsLast)).relu_();
+    auto map = relu_in_place(stem->forward(x.contiguous(torch::MemoryFormat::ChannelsLast)));
     map = pad_same(map, kKernel, kStride, -std::numeric_limits<double>::infinity());
     map = torch::max_pool2d(map, kKernel, kStride);
     return stages->is_empty() ? map : stages->forward(map);

@@ -1,6 +1,7 @@
 #include "vitrine/nn/normed_conv.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/in_place.h"
 
 namespace vitrine {
 
@@ -12,11 +13,10 @@ torch::Tensor NormedConvImpl::forward(const torch::Tensor& x) {
   return folded_ ? y : norm_(y);
 }
 
-// What the norm or the convolution gives belongs to nobody else, so it may be overwritten.
-torch::Tensor NormedConvImpl::relu(const torch::Tensor& x) { return forward(x).relu_(); }
+torch::Tensor NormedConvImpl::relu(const torch::Tensor& x) { return relu_in_place(forward(x)); }
 
 torch::Tensor NormedConvImpl::relu(const torch::Tensor& x, const torch::Tensor& residual) {
-  return forward(x).add_(residual).relu_();
+  return relu_in_place(add_in_place(forward(x), residual));
 }
 
 void NormedConvImpl::fold() {

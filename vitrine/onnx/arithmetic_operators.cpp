@@ -208,7 +208,6 @@ OperatorTable arithmetic_operators() {
   return {
       {"aten::abs", unary("Abs")},
       {"aten::add", added},
-      {"aten::add_", added},
       {"aten::amax", reduction("ReduceMax")},
       {"aten::amin", reduction("ReduceMin")},
       {"aten::argmax", arg_max},
@@ -245,7 +244,6 @@ OperatorTable arithmetic_operators() {
       {"aten::norm", norm},
       {"aten::pow", binary("Pow", "exponent")},
       {"aten::relu", unary("Relu")},
-      {"aten::relu_", unary("Relu")},
       {"aten::rsqrt", reciprocal_root},
       {"aten::rsub", subtracted_from},
       {"aten::sigmoid", unary("Sigmoid")},
