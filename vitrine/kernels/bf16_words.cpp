@@ -60,6 +60,29 @@ void interleave(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT 
   for (; i < n; ++i) words[i] = static_cast<int32_t>(even[i] | static_cast<uint32_t>(odd[i]) << 16);
 }
 
+void interleave_all(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,
+                    int64_t word_stride) {
+  for (; rows >= 2; rows -= 2, x += 2 * row_stride, words += word_stride)
+    interleave(x, x + row_stride, n, words);
+  if (rows == 1) std::copy_n(x, n, words);
+}
+
+void add_rows(const float* HWY_RESTRICT x, int64_t row_stride, int64_t rows, int64_t n,
+              float* HWY_RESTRICT sums) {
+  const FloatTag f;
+  int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    auto sum = hn::Zero(f);
+    for (int64_t i = 0; i < rows; ++i) sum = hn::Add(sum, hn::LoadU(f, x + i * row_stride + j));
+    hn::StoreU(sum, f, sums + j);
+  }
+  for (; j < n; ++j) {
+    float sum = 0;
+    for (int64_t i = 0; i < rows; ++i) sum += x[i * row_stride + j];
+    sums[j] = sum;
+  }
+}
+
 #if HWY_TARGET == HWY_SCALAR
 constexpr int64_t kSquare = 1;
 HWY_INLINE void transpose_square(const int32_t* in, int64_t, int32_t* out, int64_t) { *out = *in; }
@@ -117,6 +140,8 @@ namespace vitrine::kernels {
 
 HWY_EXPORT(round_numbers);
 HWY_EXPORT(interleave);
+HWY_EXPORT(interleave_all);
+HWY_EXPORT(add_rows);
 HWY_EXPORT(transpose);
 
 void round_row(const float* x, int64_t k, int32_t* words, float scale) {
@@ -129,6 +154,15 @@ void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32
     std::copy_n(even, n, words);
   else
     HWY_DYNAMIC_DISPATCH(interleave)(even, odd, n, words);
+}
+
+void interleave_pairs(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n,
+                      int32_t* words, int64_t word_stride) {
+  HWY_DYNAMIC_DISPATCH(interleave_all)(x, row_stride, rows, n, words, word_stride);
+}
+
+void sum_rows(const float* x, int64_t row_stride, int64_t rows, int64_t n, float* sums) {
+  HWY_DYNAMIC_DISPATCH(add_rows)(x, row_stride, rows, n, sums);
 }
 
 void transpose_words(const int32_t* in, int64_t in_stride, int64_t rows, int64_t columns,

@@ -12,6 +12,14 @@ void round_row(const float* x, int64_t k, int32_t* words, float scale = 1);
 /// the upper one. Without `odd` that is 0.
 void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32_t* words);
 
+/// The same for all pairs among `rows` rows, which begin `row_stride` numbers apart; the words of a
+/// pair begin `word_stride` behind those of the one before.
+void interleave_pairs(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n,
+                      int32_t* words, int64_t word_stride);
+
+/// sums[j] = the sum of x[i * row_stride + j] over all i < rows, for j < n; in fp32.
+void sum_rows(const float* x, int64_t row_stride, int64_t rows, int64_t n, float* sums);
+
 /// out[j * out_stride + i] = in[i * in_stride + j] for i < rows and j < columns.
 void transpose_words(const int32_t* in, int64_t in_stride, int64_t rows, int64_t columns,
                      int32_t* out, int64_t out_stride);

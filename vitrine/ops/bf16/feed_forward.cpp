@@ -24,11 +24,26 @@ struct TileDropout {
   void apply(const Tile& tile) const {
     if (p == 0) return;
     for (int64_t r = 0; r < tile.rows; ++r) {
-      auto* row = tile.row_values(r);
+      auto* row = tile.values + r * tile.stride;
       kernels::dropout(row, row, tile.columns, static_cast<float>(p), static_cast<uint64_t>(key),
                        static_cast<uint64_t>((tile.row + r) * H + tile.column));
     }
   }
+};
+
+/// What GELU got, in bf16, tile behind tile.
+struct GeluInputs {
+  explicit GeluInputs(torch::Tensor w) : words(std::move(w)) {}
+  GeluInputs(int64_t M, int64_t H) {
+    const auto layout = kernels::packed_layout();
+    words =
+        torch::empty({layout.panels(H), M, layout.columns / kernels::kBf16PerWord}, torch::kInt);
+  }
+  int32_t* of(const Tile& tile) const {
+    return words.data_ptr<int32_t>() + (tile.column * words.size(1) + tile.row * tile.stride) / 2;
+  }
+
+  torch::Tensor words;  // (panels, M, words of a panel's columns)
 };
 
 struct Bf16FeedForward : torch::autograd::Function<Bf16FeedForward> {
@@ -41,24 +56,17 @@ struct Bf16FeedForward : torch::autograd::Function<Bf16FeedForward> {
     const auto M = in.rows.size(0), H = weight1.size(0);
     const auto key = p > 0 ? static_cast<int64_t>(draw_random_key()) : 0;
     const TileDropout dropout{p, key, H};
-    // GELU's input, in words of two numbers.
-    const auto width = kernels::words_of(H, kernels::kBf16PerWord);
-    const auto before = torch::empty({M, width}, torch::kInt);
+    const GeluInputs before(M, H);
     Bf16TileWriter hidden(M, H, {.group = weight2.requires_grad() ? columns : 0});
     bf16_product_tiles({in.rows, M}, packed_rows(weight1), H, bias1.value_or(torch::Tensor()),
                        [&](const Tile& tile) {
-                         auto* kept =
-                             before.data_ptr<int32_t>() + tile.row * width + tile.column / 2;
-                         for (int64_t r = 0; r < tile.rows; ++r) {
-                           auto* row = tile.row_values(r);
-                           kernels::round_row(row, tile.columns, kept + r * width);
-                           kernels::gelu(row, tile.columns, row);
-                         }
+                         kernels::round_row(tile.values, tile.numbers(), before.of(tile));
+                         kernels::gelu(tile.values, tile.numbers(), tile.values);
                          dropout.apply(tile);
                          hidden.write(tile);
                        });
     const auto out = hidden.finish();
-    ctx->save_for_backward({in.groups, weight1, before, out.groups, weight2});
+    ctx->save_for_backward({in.groups, weight1, before.words, out.groups, weight2});
     ctx->saved_data["shape"] = x.sizes().vec();
     ctx->saved_data["bias1"] = bias1.has_value();
     ctx->saved_data["bias2"] = bias2.has_value();
@@ -73,8 +81,9 @@ struct Bf16FeedForward : torch::autograd::Function<Bf16FeedForward> {
 
   static tensor_list backward(AutogradContext* ctx, tensor_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    const auto &in_groups = saved[0], &weight1 = saved[1], &before = saved[2],
-               &hidden_groups = saved[3], &weight2 = saved[4];
+    const auto &in_groups = saved[0], &weight1 = saved[1], &hidden_groups = saved[3],
+               &weight2 = saved[4];
+    const GeluInputs before(saved[2]);
     const bool has_bias1 = ctx->saved_data["bias1"].toBool(),
                has_bias2 = ctx->saved_data["bias2"].toBool();
     const auto C = weight1.size(1), H = weight1.size(0), N = weight2.size(0);
@@ -93,10 +102,7 @@ struct Bf16FeedForward : torch::autograd::Function<Bf16FeedForward> {
           {.rows = for_input, .group = for_weight1 ? kRowsPerTask : 0, .column_sums = for_bias1});
       bf16_product_tiles({dy.rows, M}, packed_columns(weight2), H, {}, [&](const Tile& tile) {
         dropout.apply(tile);
-        const auto width = before.size(1);
-        const auto* kept = before.data_ptr<int32_t>() + tile.row * width + tile.column / 2;
-        for (int64_t r = 0; r < tile.rows; ++r)
-          kernels::bf16_gelu_backward(kept + r * width, tile.columns, tile.row_values(r));
+        kernels::bf16_gelu_backward(before.of(tile), tile.numbers(), tile.values);
         writer.write(tile);
       });
       const auto d_before = writer.finish();

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "vitrine/core/error.h"
@@ -16,21 +17,14 @@ struct RowPair {
   const uint16_t *even, *odd;
 };
 
-/// The columns [first, first + count) of all.
-struct ColumnSpan {
-  int64_t first, count, all;
-};
-
-/// `rows` begin at the first column of the span.
-void write_groups(const RowPair& rows, const ColumnSpan& span, int64_t group, int64_t pair,
-                  int64_t pairs, int32_t* groups) {
-  for (int64_t i = 0; i < span.count;) {
-    const auto column = span.first + i, inside = column % group;
-    const auto count = std::min(group - inside, span.count - i);
-    auto* words = groups + (column - inside) * pairs + pair * group + inside;
-    kernels::interleave_rows(rows.even + i, rows.odd ? rows.odd + i : nullptr, count, words);
-    if (column + count == span.all) std::fill(words + count, words + group - inside, 0);
-    i += count;
+void write_row_groups(const RowPair& rows, int64_t columns, int64_t group, int64_t pair,
+                      int64_t pairs, int32_t* groups) {
+  for (int64_t first = 0; first < columns; first += group) {
+    const auto inside = std::min(group, columns - first);
+    auto* words = groups + first * pairs + pair * group;
+    kernels::interleave_rows(rows.even + first, rows.odd ? rows.odd + first : nullptr, inside,
+                             words);
+    std::fill(words + inside, words + group, 0);
   }
 }
 
@@ -95,8 +89,8 @@ Bf16Matrix to_bf16(const torch::Tensor& matrix, const Bf16Parts& wanted) {
       }
       if (groups == nullptr) continue;
       const auto* even = reinterpret_cast<const uint16_t*>(words);
-      write_groups({even, count == 2 ? even + 2 * width : nullptr}, {0, K, K}, wanted.group, pair,
-                   pairs, groups);
+      write_row_groups({even, count == 2 ? even + 2 * width : nullptr}, K, wanted.group, pair,
+                       pairs, groups);
     }
   };
   at::parallel_for(0, parts, items_per_task(kConversionsPerTask, M * K / parts),
@@ -113,25 +107,34 @@ Bf16TileWriter::Bf16TileWriter(int64_t M, int64_t K, const Bf16Parts& parts)
 }
 
 void Bf16TileWriter::write(const Tile& tile) {
-  const auto width = words_of_row(K_), pairs = words_of_row(M_);
-  const auto tile_width = words_of_row(tile.columns);
-  auto *kept = words_or_null(matrix_.rows), *groups = words_or_null(matrix_.groups);
-  std::vector<int32_t> two_rows(kept ? 0 : 2 * tile_width);
-  const auto stride = kept ? width : tile_width;
-  for (int64_t r = 0; r < tile.rows; r += 2) {
-    const auto row = tile.row + r, count = std::min<int64_t>(2, tile.rows - r);
-    auto* words = kept ? kept + row * width + tile.column / 2 : two_rows.data();
-    for (int64_t i = 0; i < count; ++i)
-      kernels::round_row(tile.row_values(r + i), tile.columns, words + i * stride);
-    if (groups == nullptr) continue;
-    const auto* even = reinterpret_cast<const uint16_t*>(words);
-    write_groups({even, count == 2 ? even + 2 * stride : nullptr}, {tile.column, tile.columns, K_},
-                 group_, row / 2, pairs, groups);
+  uint16_t halves[kRowsPerTask * kMostColumns];
+  kernels::round_row(tile.values, tile.numbers(), reinterpret_cast<int32_t*>(halves));
+  if (matrix_.rows.defined()) {
+    const auto width = words_of_row(K_), tile_width = words_of_row(tile.columns);
+    auto* words = matrix_.rows.data_ptr<int32_t>() + tile.row * width + tile.column / 2;
+    for (int64_t r = 0; r < tile.rows; ++r)
+      std::memcpy(words + r * width, halves + r * tile.stride, tile_width * sizeof(int32_t));
   }
-  if (!block_sums_.defined()) return;
-  auto* sums = block_sums_.data_ptr<float>() + tile.row / kRowsPerTask * K_ + tile.column;
-  std::copy_n(tile.values, tile.columns, sums);
-  for (int64_t r = 1; r < tile.rows; ++r) add_row(tile.row_values(r), tile.columns, sums);
+  if (matrix_.groups.defined()) write_groups(halves, tile);
+  if (block_sums_.defined())
+    kernels::sum_rows(tile.values, tile.stride, tile.rows, tile.columns,
+                      block_sums_.data_ptr<float>() + tile.row / kRowsPerTask * K_ + tile.column);
+}
+
+void Bf16TileWriter::write_groups(const uint16_t* halves, const Tile& tile) {
+  const auto pairs = words_of_row(M_);
+  for (int64_t i = 0; i < tile.columns;) {
+    const auto column = tile.column + i, inside = column % group_;
+    // Up to the end of the group or of the tile; behind the last column with zeros.
+    const auto count = std::min(group_ - inside, tile.columns - i);
+    auto* words = matrix_.groups.data_ptr<int32_t>() + (column - inside) * pairs +
+                  tile.row / 2 * group_ + inside;
+    kernels::interleave_pairs(halves + i, tile.stride, tile.rows, count, words, group_);
+    if (column + count == K_)
+      for (int64_t r = 0; r < tile.rows; r += 2, words += group_)
+        std::fill(words + count, words + group_ - inside, 0);
+    i += count;
+  }
 }
 
 Bf16Matrix Bf16TileWriter::finish() const {
@@ -184,7 +187,6 @@ torch::Tensor bf16_product(const RowFactor& rows, const torch::Tensor& panels, i
 
 void bf16_product_tiles(const RowFactor& rows, const torch::Tensor& panels, int64_t N,
                         const torch::Tensor& bias, const std::function<void(const Tile&)>& take) {
-  constexpr int64_t kMostColumns = 64;
   const auto layout = kernels::packed_layout();
   const auto columns = layout.columns;
   const auto padded = padded_bias(bias, N, layout);
@@ -199,6 +201,7 @@ void bf16_product_tiles(const RowFactor& rows, const torch::Tensor& panels, int6
                    p.panels += column * p.words;
                    if (p.bias) p.bias += column;
                    p.y = values;
+                   if (p.n < columns) std::fill_n(values, count * columns, 0.0f);
                    kernels::bf16_product(p, /*panel=*/0, /*first=*/0, count);
                    take({values, columns, first, count, column, std::min(columns, p.n)});
                  });

@@ -30,14 +30,19 @@ struct Bf16Parts {
 /// A matrix (..., K) in one pass over its numbers. Sums do not depend on the number of threads.
 Bf16Matrix to_bf16(const torch::Tensor& x, const Bf16Parts& parts);
 
+/// The columns of a panel on the processors that have most.
+inline constexpr int64_t kMostColumns = 64;
+
 /// A part of a matrix in fp32 while it is in the cache: `rows` rows and `columns` columns from
-/// (row, column) on. Both begin at multiples of what a task and a panel have.
+/// (row, column) on. Both begin at multiples of what a task and a panel have. Row behind row lies
+/// in `values`, `stride` numbers each; those beyond `columns` are 0.
 struct Tile {
   float* values;
-  int64_t stride;  // from row to row
+  int64_t stride;
   int64_t row, rows, column, columns;
 
-  float* row_values(int64_t r) const { return values + r * stride; }
+  /// Of all rows, zeros too.
+  int64_t numbers() const { return rows * stride; }
 };
 
 /// Makes a `Bf16Matrix` (M, K) of its tiles, which may come in any order and from any threads.
@@ -48,6 +53,8 @@ class Bf16TileWriter {
   Bf16Matrix finish() const;
 
  private:
+  void write_groups(const uint16_t* halves, const Tile& tile);
+
   int64_t M_, K_, group_;
   Bf16Matrix matrix_;
   torch::Tensor block_sums_;  // (blocks of kRowsPerTask rows, K)
