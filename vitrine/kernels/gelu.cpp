@@ -36,8 +36,7 @@ void forward(const float* x, int64_t n, float* y) {
       });
 }
 
-void backward(const float* HWY_RESTRICT x, const float* HWY_RESTRICT dy, int64_t n,
-              float* HWY_RESTRICT dx) {
+void backward(const float* HWY_RESTRICT x, const float* dy, int64_t n, float* dx) {
   const hn::ScalableTag<float> f;
   each_vector(
       n,

@@ -1,9 +1,9 @@
 #include "vitrine/nn/feed_forward.h"
 
 #include "vitrine/core/error.h"
-#include "vitrine/ops/bf16/feed_forward.h"
 #include "vitrine/ops/dropout.h"
 #include "vitrine/ops/gelu.h"
+#include "vitrine/ops/training/feed_forward.h"
 
 namespace vitrine {
 
@@ -44,9 +44,10 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardConfig& c) : config(c) {
 
 torch::Tensor FeedForwardImpl::hidden_layers(const torch::Tensor& x) {
   const auto p = is_training() ? config.dropout : 0;
-  if (config.activation == Activation::Gelu && !fc1->packed() && learns_in_bf16(fc1->weight))
-    return bf16_feed_forward(x.to(torch::kFloat), {fc1->weight, fc1->bias, fc2->weight, fc2->bias},
-                             p);
+  const bool plain = config.activation == Activation::Gelu && !fc1->packed();
+  if (const auto precision = plain ? own_products(x, fc1->weight) : std::nullopt)
+    return training_feed_forward(x.to(torch::kFloat),
+                                 {fc1->weight, fc1->bias, fc2->weight, fc2->bias}, p, *precision);
   const auto hidden = config.activation == Activation::Gelu
                           ? fc1->gelu(x)
                           : activate(fc1(x), config.activation);  // (B, T, hidden)

@@ -5,22 +5,31 @@
 #include <numeric>
 
 #include "vitrine/core/error.h"
-#include "vitrine/ops/bf16/linear.h"
+#include "vitrine/nn/recompute.h"
 #include "vitrine/ops/cpu_kernel.h"
 #include "vitrine/ops/gelu.h"
 #include "vitrine/ops/packed_linear.h"
 #include "vitrine/ops/torch_compat.h"
+#include "vitrine/ops/training/linear.h"
 
 namespace vitrine {
 
-bool learns_in_bf16(const torch::Tensor& weight) {
-  return cpu_autocast_enabled() && has_cpu_kernel(weight);
+std::optional<Precision> own_products(const torch::Tensor& x, const torch::Tensor& weight) {
+  constexpr int64_t kFewMultiplyAdds = 1 << 20;
+  if (!has_cpu_kernel(weight)) return std::nullopt;
+  if (cpu_autocast_enabled()) return Precision::BFloat16;
+  const bool learns =
+      backward_follows() && weight.requires_grad() && weight.scalar_type() == torch::kFloat;
+  const bool worthwhile = x.numel() * weight.size(0) >= kFewMultiplyAdds;
+  if (!learns || !worthwhile || x.scalar_type() != torch::kFloat) return std::nullopt;
+  return Precision::Float32;
 }
 
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
-  if (!learns_in_bf16(weight)) return torch::linear(x, weight, bias);
-  return bf16_linear(x.to(torch::kFloat), weight, bias);
+  const auto precision = own_products(x, weight);
+  if (!precision) return torch::linear(x, weight, bias);
+  return training_linear(x.to(torch::kFloat), weight, bias, *precision);
 }
 
 void LinearConfig::validate() const {

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "vitrine/core/precision.h"
@@ -30,9 +31,9 @@ struct LinearConfig {
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias = {});
 
-/// Whether products with this weight are in bf16 now: those of training in mixed precision on the
-/// CPU.
-bool learns_in_bf16(const torch::Tensor& weight);
+/// The precision in which our kernels multiply x with this weight: bf16 in mixed precision, fp32
+/// where it learns from rows enough. Nothing if torch does.
+std::optional<Precision> own_products(const torch::Tensor& x, const torch::Tensor& weight);
 
 /// A layer of learned weight and bias: (..., in) -> (..., out). The initial weights are those of
 /// torch::nn::Linear.

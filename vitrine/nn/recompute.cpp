@@ -12,6 +12,19 @@ using torch::autograd::tensor_list;
 using Forward = std::function<torch::Tensor(const torch::Tensor&)>;
 
 thread_local bool recomputing = false;
+thread_local bool recomputed_later = false;
+
+/// While it lives, what this thread computes will be computed again.
+class FirstPass {
+ public:
+  FirstPass() : outer_(recomputed_later) { recomputed_later = true; }
+  FirstPass(const FirstPass&) = delete;
+  FirstPass& operator=(const FirstPass&) = delete;
+  ~FirstPass() { recomputed_later = outer_; }
+
+ private:
+  bool outer_;
+};
 
 /// While it lives, the CPU generator is as it was when its state was taken, products are computed
 /// in the precision of then, and layers know that they see what they have seen before.
@@ -52,6 +65,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
     ctx->save_for_backward({x, at::detail::getDefaultCPUGenerator().get_state()});
     ctx->saved_data["autocast"] = cpu_autocast_enabled();
     ctx->saved_data["forward"] = c10::IValue::make_capsule(c10::make_intrusive<ForwardHolder>(f));
+    const FirstPass first_pass;
     return f(x);
   }
 
@@ -78,5 +92,7 @@ torch::Tensor recomputed(const Forward& f, const torch::Tensor& x) {
 }
 
 bool is_recomputing() { return recomputing; }
+
+bool backward_follows() { return torch::GradMode::is_enabled() || recomputed_later; }
 
 }  // namespace vitrine

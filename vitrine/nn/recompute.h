@@ -16,4 +16,8 @@ torch::Tensor recomputed(const std::function<torch::Tensor(const torch::Tensor&)
 /// passes (BatchNorm) have seen it already.
 bool is_recomputing();
 
+/// Whether what this thread computes has a backward pass: gradients are on, or it will be computed
+/// again with them.
+bool backward_follows();
+
 }  // namespace vitrine

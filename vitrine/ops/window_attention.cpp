@@ -10,6 +10,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/ops/attention_heads.h"
 #include "vitrine/ops/cpu_kernel.h"
+#include "vitrine/ops/optional_tensor.h"
 #include "vitrine/ops/random_key.h"
 
 namespace vitrine {
@@ -154,15 +155,11 @@ WindowInputs<T> window_inputs(const torch::Tensor& qkv, const torch::Tensor& bia
           order.defined() ? order.data_ptr<int64_t>() : nullptr};
 }
 
-using Optional = c10::optional<torch::Tensor>;  // autograd takes no undefined tensors
-
-Optional if_defined(const torch::Tensor& t) { return t.defined() ? Optional(t) : c10::nullopt; }
-
 struct WindowAttentionFunction : torch::autograd::Function<WindowAttentionFunction> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& packed,
-                               const torch::Tensor& biases, const Optional& masks,
-                               const Optional& orders, double scale, double dropout, bool bf16,
-                               bool backward_follows) {
+                               const torch::Tensor& biases, const OptionalTensor& masks,
+                               const OptionalTensor& orders, double scale, double dropout,
+                               bool bf16, bool backward_follows) {
     const auto qkv = packed.contiguous(), bias = biases.contiguous();
     const auto mask = masks ? masks->to(qkv.options()).contiguous() : torch::Tensor();
     const auto order = orders.value_or(torch::Tensor());
