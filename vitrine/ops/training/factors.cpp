@@ -24,13 +24,14 @@ void to_words(const float* x, int64_t n, int64_t per_word, int32_t* words) {
     std::memcpy(words, x, n * sizeof(float));
 }
 
-/// Rows of words that begin `stride` words apart; of a group the columns [first, first + count).
+/// Rows of words that begin `stride` words apart.
 struct WordRows {
   const int32_t* words;
   int64_t stride, rows;
 };
 
-/// Words along the columns: those of `per_word` rows each, `group` words apart.
+/// The columns [first, first + count) as words along the columns, each of `per_word` rows; those of
+/// the next rows lie `group` words behind.
 void write_columns(const WordRows& in, int64_t first, int64_t count, int64_t per_word, int32_t* out,
                    int64_t group) {
   if (per_word == kernels::kBf16PerWord) {
@@ -42,12 +43,12 @@ void write_columns(const WordRows& in, int64_t first, int64_t count, int64_t per
     std::memcpy(out + r * group, in.words + r * in.stride + first, count * sizeof(int32_t));
 }
 
-/// The matrix (M, K) of which rows come, and its groups.
+/// The groups of a matrix (M, K).
 struct Groups {
   int64_t M, K, group, per_word;
   int32_t* words;
 
-  /// The columns [column, column + columns) of rows that begin with `row`.
+  /// Writes the columns [column, column + columns) of the rows from `row` on.
   void write(const WordRows& in, int64_t row, int64_t column, int64_t columns) const {
     const auto height = kernels::words_of(M, per_word);
     for (int64_t i = 0; i < columns;) {

@@ -55,8 +55,6 @@ class FactorWriter {
   Factor finish() const;
 
  private:
-  void write_groups(const int32_t* words, const Tile& tile);
-
   int64_t M_, K_, group_, per_word_;
   Factor factor_;
   torch::Tensor block_sums_;  // (blocks of kRowsPerTask rows, K)
