@@ -17,8 +17,8 @@ void set_precision(Model& model, Precision precision, const std::string& name);
 
 /// Has a trained network answer as fast as it can in `precision`: `set_precision` and, in fp32, the
 /// weights of the blocks packed for the CPU, those of an image classifier or of a model that
-/// generates. That also ends training and saving. Answers in fp32 then differ from those of the
-/// network as it was by rounding alone.
+/// generates; batch norms are folded into their convolutions. That also ends training and saving.
+/// Answers in fp32 then differ from those of the network as it was by rounding alone.
 void prepare_for_inference(Model& model, Precision precision, const std::string& name);
 
 /// Why `precision` gains nothing on this machine; empty if it may.

@@ -16,13 +16,8 @@ int64_t numbers_per_word(Precision precision) {
   return precision == Precision::BFloat16 ? kernels::kBf16PerWord : kernels::kFp32PerWord;
 }
 
-/// `n` numbers as words.
-void to_words(const float* x, int64_t n, int64_t per_word, int32_t* words) {
-  if (per_word == kernels::kBf16PerWord)
-    kernels::round_row(x, n, words);
-  else
-    std::memcpy(words, x, n * sizeof(float));
-}
+/// Numbers in fp32 are words as they are.
+const int32_t* as_words(const float* x) { return reinterpret_cast<const int32_t*>(x); }
 
 /// Rows of words that begin `stride` words apart.
 struct WordRows {
@@ -130,7 +125,7 @@ Factor to_factor(const torch::Tensor& matrix, Precision precision, const FactorP
                end = std::min(M, height * (part + 1) / parts * per_word);
     for (int64_t row = begin; row < end; row += per_word) {
       const auto count = std::min(per_word, end - row);
-      const auto* words = reinterpret_cast<const int32_t*>(in + row * K);
+      const auto* words = as_words(in + row * K);
       if (!as_they_are) {
         auto* out = kept ? kept + row * width : buffer.data();
         for (int64_t r = 0; r < count; ++r)
@@ -163,18 +158,22 @@ FactorWriter::FactorWriter(int64_t M, int64_t K, Precision precision, const Fact
 }
 
 void FactorWriter::write(const Tile& tile) {
-  int32_t buffer[kRowsPerTask * kMostColumns];
-  to_words(tile.values, tile.numbers(), per_word_, buffer);
+  int32_t rounded[kRowsPerTask * kMostColumns / kernels::kBf16PerWord];
+  const auto* tile_words = as_words(tile.values);
+  if (per_word_ == kernels::kBf16PerWord) {
+    kernels::round_row(tile.values, tile.numbers(), rounded);
+    tile_words = rounded;
+  }
   const auto stride = tile.stride / per_word_;
   if (factor_.rows.defined()) {
     const auto width = factor_.rows.size(1), inside = kernels::words_of(tile.columns, per_word_);
     auto* words = factor_.rows.data_ptr<int32_t>() + tile.row * width + tile.column / per_word_;
     for (int64_t r = 0; r < tile.rows; ++r)
-      std::memcpy(words + r * width, buffer + r * stride, inside * sizeof(int32_t));
+      std::memcpy(words + r * width, tile_words + r * stride, inside * sizeof(int32_t));
   }
   if (factor_.groups.defined())
     Groups{M_, K_, group_, per_word_, factor_.groups.data_ptr<int32_t>()}.write(
-        {buffer, stride, tile.rows}, tile.row, tile.column, tile.columns);
+        {tile_words, stride, tile.rows}, tile.row, tile.column, tile.columns);
   if (block_sums_.defined())
     kernels::sum_rows(tile.values, tile.stride, tile.rows, tile.columns,
                       block_sums_.data_ptr<float>() + tile.row / kRowsPerTask * K_ + tile.column);
@@ -197,12 +196,13 @@ torch::Tensor packed_rows(const torch::Tensor& weight_or_view, Precision precisi
   auto* out = panels.data_ptr<int32_t>();
   at::parallel_for(0, panels.size(0), items_per_task(kConversionsPerTask, columns * K),
                    [&](int64_t begin, int64_t end) {
-                     std::vector<int32_t> words(columns * width);
+                     std::vector<int32_t> rounded(per_word == 1 ? 0 : columns * width);
                      for (int64_t panel = begin; panel < end; ++panel) {
                        const auto first = panel * columns, count = std::min(columns, N - first);
-                       for (int64_t r = 0; r < count; ++r)
-                         to_words(in + (first + r) * K, K, per_word, words.data() + r * width);
-                       kernels::pack_words(words.data(), count, width, layout, /*panel=*/0,
+                       for (int64_t r = 0; r < count && per_word > 1; ++r)
+                         kernels::round_row(in + (first + r) * K, K, rounded.data() + r * width);
+                       const auto* words = per_word > 1 ? rounded.data() : as_words(in + first * K);
+                       kernels::pack_words(words, count, width, layout, /*panel=*/0,
                                            out + first * width);
                      }
                    });
