@@ -244,4 +244,17 @@ TEST_F(Faults, ARunDoesNotTouchAFolderWhereAnotherIsAboutToBegin) {
   EXPECT_FALSE(fs::exists(folder_ / "run" / "recipe.yaml"));
 }
 
+TEST_F(Faults, ARunDoesNotWriteIntoAnotherFolderOfItsName) {
+  auto replaced = options(folder_ / "run");
+  replaced.on_metrics = [&](const MetricsLine&) {
+    fs::remove_all(folder_ / "run");
+    fs::create_directories(folder_ / "run" / "checkpoints");
+  };
+  const auto message = test::error_of([&] { run_recipe(recipe_, replaced); });
+  EXPECT_TRUE(test::contains(message, "moved, removed or replaced")) << message;
+  EXPECT_TRUE(test::contains(message, (folder_ / "run").string())) << message;
+  EXPECT_TRUE(fs::is_empty(folder_ / "run" / "checkpoints"));
+  EXPECT_FALSE(fs::exists(folder_ / "run" / "metrics.jsonl"));
+}
+
 }  // namespace vitrine

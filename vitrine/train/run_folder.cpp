@@ -1,6 +1,7 @@
 #include "vitrine/train/run_folder.h"
 
 #include <fmt/chrono.h>
+#include <sys/stat.h>
 
 #include <ctime>
 
@@ -8,6 +9,18 @@
 #include "vitrine/core/file_writing.h"
 
 namespace vitrine {
+namespace {
+
+/// Zeros if there is no such folder.
+std::pair<uint64_t, uint64_t> identity_of(const fs::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path) : path_(std::move(path)), identity_(identity_of(path_)) {}
 
 RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
   make_folder(root);
@@ -24,11 +37,18 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
 }
 
 RunFolder RunFolder::create_at(const fs::path& path) {
+  make_folder(path);
   RunFolder folder(path);
   check(!fs::exists(folder.recipe()),
         "run: {} holds a run already; resume it with --resume, or remove it", path.string());
   make_folder(path / "checkpoints");
   return folder;
+}
+
+void RunFolder::check_in_place() const {
+  check(identity_of(path_) == identity_,
+        "run: the folder {} was moved, removed or replaced while the run was at work there",
+        path_.string());
 }
 
 void RunFolder::remove_leftovers() const {

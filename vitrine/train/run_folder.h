@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "vitrine/core/files.h"
 
@@ -31,10 +33,14 @@ class RunFolder {
 
   /// Removes files that a killed process left half-written.
   void remove_leftovers() const;
+  /// Throws if the folder is no longer the one that was made or opened: moved, removed, or another
+  /// of the same name.
+  void check_in_place() const;
 
  private:
-  explicit RunFolder(fs::path path) : path_(std::move(path)) {}
+  explicit RunFolder(fs::path path);
   fs::path path_;
+  std::pair<uint64_t, uint64_t> identity_;  // file system and number within it
 };
 
 }  // namespace vitrine

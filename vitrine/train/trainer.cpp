@@ -288,7 +288,7 @@ class Training {
     line.values.emplace_back("waited_share", waited_share);
     line.values.emplace_back("seconds", position_.seconds);
     position_.finished = last || reached_goal() || !patient();
-    if (metrics_) metrics_->add(line);
+    add_line(line);
     if (better) save_model(request_.folder.best(), model);
     const bool stop = group_.any(interrupted()) && !position_.finished;
     if (position_.finished || stop || now() - saved_ >= kSecondsBetweenSaves) {
@@ -347,7 +347,7 @@ class Training {
                                            {"seconds", position_.seconds},
                                            {"examples_per_second", examples_per_second},
                                            {"waited_share", waited_share}});
-    if (metrics_) metrics_->add(line);
+    add_line(line);
     if (request_.on_metrics) request_.on_metrics(line);
   }
 
@@ -378,13 +378,20 @@ class Training {
     add_validation(line, evaluate_validation(/*stop_on_interrupt=*/false));
     set_training_mode(*model_);
     line.values.emplace_back("seconds", position_.seconds);
-    if (metrics_) metrics_->add(line);
+    add_line(line);
     if (request_.on_metrics) request_.on_metrics(line);
     return now() - began;
   }
 
+  void add_line(const MetricsLine& line) {
+    if (!metrics_) return;
+    request_.folder.check_in_place();
+    metrics_->add(line);
+  }
+
   void save_model(const fs::path& path, const Model& model) const {
     if (!group_.leads()) return;
+    request_.folder.check_in_place();
     save_checkpoint(path, model,
                     {.model = recipe_.model,
                      .preprocess = preprocess_of(recipe_.data),
@@ -396,6 +403,7 @@ class Training {
 
   void save_state() {
     if (!group_.leads()) return;
+    request_.folder.check_in_place();
     check_finite(joint_norm(model_->parameters()), "the weights' norm");
     metrics_->sync();
     position_.metrics_bytes = metrics_->bytes();
