@@ -4,7 +4,8 @@ Prints a Markdown table of the medians over the rounds: examples per second of e
 of the machine's sgemm that Vitrine reaches, and the largest memory of each process. Needs
 python3-torch and python3-torchvision; node with npm, and python3-onnx for int8, for ONNX Runtime,
 whose columns stay empty without. Families that torchvision does not have are compared with their authors' code if published.py
-finds it.
+finds it. With --chroot also the torch of another Debian, such as tools/try_on.sh makes: install python3-torch and
+python3-torchvision there.
 """
 
 import argparse
@@ -48,10 +49,8 @@ FAMILIES = [
 SETTINGS = {"swin_v2_t": ["image=224", "window=7"]}
 TORCHVISION = ["vit_c10_small", "vit_ti16", "vit_s16", "vit_b16", "resnet18", "resnet50", "swin_t",
                "swin_v2_t", "addition_transformer"]
-SIDES = {"vitrine": "vitrine", "torch": "python3-torch", "ort": "ONNX Runtime, fp32",
-         "ort_int8": "ONNX Runtime, int8"}
-HEADER = ["step", "model", "batch", "precision", *SIDES.values(), "ratios, in this order",
-          "share of the sgemm peak", "memory, MB"]
+SIDES = {"vitrine": "vitrine", "torch": "python3-torch", "other_torch": "torch of --chroot",
+         "ort": "ONNX Runtime, fp32", "ort_int8": "ONNX Runtime, int8"}
 
 
 def measured(command):
@@ -99,21 +98,36 @@ def export(model, folder):
     return file
 
 
+def in_chroot(root, script, *arguments):
+    """The command that runs a script of this folder in another Debian, which sees this one's files in /mnt."""
+    mounts = f"mount -t proc proc {root}/proc && mount --rbind /sys {root}/sys && mount --rbind / {root}/mnt"
+    there = {v: f"/mnt{os.path.abspath(f)}" for v, f in os.environ.items() if v in published.VARIABLES}
+    return ["unshare", "--mount", "sh", "-e", "-c", f'{mounts} && exec chroot {root} "$@"', "-", "env",
+            *[f"{v}={f}" for v, f in there.items()], PYTHON, f"/mnt{HERE / script}", *arguments]
+
+
 def number(value):
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def sides(o):
+    return [name for name in SIDES if name != "other_torch" or o.chroot]
 
 
 class Row:
     def __init__(self, o, folder, step, model, batch, precision):
         shape = ["--batch", str(batch), "--threads", str(o.threads), "--seconds", str(o.seconds)]
+        self.sides = sides(o)
         self.key = (step, f"`{model}`", str(batch), precision)
         self.commands = {"vitrine": [ROOT / "build/vitrine", "bench", step, "--model", model, *shape,
                                      "--precision", precision, "--json", *SETTINGS.get(model, [])]}
         has_peer = model in TORCHVISION or published.available(model)
         if has_peer and precision != "int8":
-            self.commands["torch"] = [PYTHON, HERE / "torch_peer.py", step, "--model", model, *shape,
-                                      "--precision", precision]
-        classifies = has_peer and model not in SETTINGS and step == "infer"
+            peer = [step, "--model", model, *shape, "--precision", precision]
+            self.commands["torch"] = [PYTHON, HERE / "torch_peer.py", *peer]
+            if o.chroot:
+                self.commands["other_torch"] = in_chroot(o.chroot, "torch_peer.py", *peer)
+        classifies = has_peer and model not in (*SETTINGS, "igpt_s") and step == "infer"
         file = export(model, folder) if o.onnxruntime and classifies else None
         if file:
             self.commands["ort"] = ["node", RUNTIME / "ort_peer.js", file, *shape]
@@ -134,9 +148,9 @@ class Row:
         def together(numbers):
             return " / ".join(f"{n}" if n else "–" for n in numbers)
 
-        speeds = [median(name, "examples_per_second") for name in SIDES]
+        speeds = [median(name, "examples_per_second") for name in self.sides]
         ratios = [s and f"{speeds[0] / s:.2f}" for s in speeds[1:]]
-        memory = [median(name, "peak_bytes") for name in SIDES]
+        memory = [median(name, "peak_bytes") for name in self.sides]
         return [*self.key, *[number(s) if s else "–" for s in speeds], together(ratios),
                 f"{100 * median('vitrine', 'fraction_of_sgemm'):.0f} %",
                 together(m and f"{m / 1e6:.0f}" for m in memory)]
@@ -156,6 +170,8 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--families", action="store_true",
                         help="one network of every family of image models instead")
+    parser.add_argument("--chroot", type=os.path.abspath, metavar="FOLDER",
+                        help="also the torch of the Debian there; needs root")
     parser.add_argument("--step", choices=["train", "infer"], help="only these rows")
     parser.add_argument("--models", nargs="+", help="only rows of these models")
     o = parser.parse_args()
@@ -165,7 +181,9 @@ def main():
     if not o.onnxruntime:
         print("bench: ONNX Runtime is left out: npm could not fetch it", file=sys.stderr)
     print(f"{machine()}; {o.threads} threads; median of {o.rounds} rounds of {o.seconds:g} s\n")
-    for line in (HEADER, ["---"] * len(HEADER)):
+    header = ["step", "model", "batch", "precision", *[SIDES[name] for name in sides(o)], "ratios, in this order",
+              "share of the sgemm peak", "memory, MB"]
+    for line in (header, ["---"] * len(header)):
         print(f"| {' | '.join(line)} |", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for step, model, batches, precisions in FAMILIES if o.families else USUAL:

@@ -69,6 +69,10 @@ def build(name):
     if name == "addition_transformer":
         targets = lambda b: torch.stack([torch.randint(v, (b,)) for v in SUM_DIGITS], 1)
         return AdditionTransformer(), lambda b: torch.randint(10, (b, 4)), targets, digits_loss
+    if name == "igpt_s":
+        model = published.build(name)
+        tokens = lambda b: torch.randint(model.colors, (b, model.tokens))
+        return model, tokens, tokens, lambda logits, y: cross_entropy(logits.flatten(0, 1), y.flatten())
     model, image, classes = build_for_images(name)
     return (model, lambda b: torch.randn(b, 3, image, image),
             lambda b: torch.randint(classes, (b,)), cross_entropy)
