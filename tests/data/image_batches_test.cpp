@@ -7,8 +7,12 @@
 #include <set>
 
 #include "tests/support/errors.h"
+#include "tests/support/jpeg.h"
+#include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
+#include "vitrine/core/image_files.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/data/pipeline.h"
 #include "vitrine/data/random_crop.h"
 #include "vitrine/data/registry.h"
 
@@ -172,6 +176,47 @@ TEST(ImageBatches, ARandomResizedCropReplacesResizeAndCropInTraining) {
   }
   EXPECT_FALSE(torch::equal(batch.inputs, open_data(c, 7).train->load(first(20), 6).inputs));
   EXPECT_EQ(open_data(c, 7).test->load({0}, -1).inputs.size(2), 12);
+}
+
+TEST(ImageBatches, LargeJpegsAreDecodedSmallerForTrainingAlone) {
+  test::TemporaryFolder folder;
+  Image image(128, 96);
+  for (size_t i = 0; i < image.pixels.size(); ++i)
+    image.pixels[i] = static_cast<uint8_t>(i * i / 700);
+  const auto bytes = test::encode_jpeg(image);
+  for (const char* split : {"train", "val", "test"})
+    for (const char* name : {"a", "b"}) {
+      make_folder(folder / split / name);
+      write_file_atomically(folder / split / name / "x.jpg", bytes);
+    }
+  DataConfig c;
+  c.dataset = read_dataset(fmt::format("{{name: folder, path: '{}'}}", folder.path().string()));
+  c.preprocess.image = 20;
+  c.augment.flip = 1;
+  c = resolved_data_config(c);
+  const auto centre = [&](const Image& decoded) {
+    return resized_centre(decoded, 20, 20, c.preprocess.interpolation);
+  };
+  const auto data = open_data(c, 0);
+  const auto whole = decode_image(bytes, "x"), quarter = decode_image(bytes, "x", 20);
+  ASSERT_EQ(quarter.height, 24);
+  const auto is = [&](const Batch& batch, const Image& expected) {
+    return torch::equal(batch.inputs[0], normalized(expected, c));
+  };
+  EXPECT_TRUE(is(data.train->load({1}, 0), flip_horizontally(centre(quarter))));
+  EXPECT_FALSE(is(data.train->load({1}, 0), flip_horizontally(centre(whole))));
+  EXPECT_TRUE(is(data.train->load({1}, -1), centre(whole)));
+  EXPECT_TRUE(is(data.test->load({0}, -1), centre(whole)));
+  c.augment.flip = 0;
+  EXPECT_TRUE(is(open_data(c, 0).train->load({1}, 0), centre(whole)));
+}
+
+TEST(ImageBatches, ACropThatMayBeSmallAsksForMorePixels) {
+  Preprocess how{.image = 224, .resize = 256};
+  EXPECT_EQ(Pipeline(how, {}).enough_to_augment(), 256);
+  EXPECT_EQ(Pipeline(how, {.random_resized_crop = 0.08}).enough_to_augment(), 915);
+  how = {.image = 224, .resize = 224, .stretch = true};
+  EXPECT_EQ(Pipeline(how, {}).enough_to_augment(), 224);
 }
 
 TEST(RandomCropBox, HasTorchvisionsDistributionOfAreasAndProportions) {

@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>  // before jpeglib.h, which needs FILE
-#include <cstdlib>
+#include <algorithm>
 #include <vector>
 
-#include <jpeglib.h>
-
 #include "tests/support/errors.h"
+#include "tests/support/jpeg.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/error.h"
 #include "vitrine/core/peak_memory.h"
@@ -20,32 +18,13 @@ const fs::path kImages = fs::path(VITRINE_SOURCE_DIR) / "tests/fixtures/images";
 
 /// A progressive JPEG with a scan for each of the first `coefficients` of the three components.
 std::string jpeg_of_many_scans(int coefficients, int side = 8) {
-  jpeg_error_mgr errors;
-  jpeg_compress_struct jpeg;
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&jpeg);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&jpeg, &bytes, &size);
-  jpeg.image_width = jpeg.image_height = static_cast<JDIMENSION>(side);
-  jpeg.input_components = 3;
-  jpeg.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&jpeg);
   std::vector<jpeg_scan_info> scans = {{3, {0, 1, 2}, 0, 0, 0, 0}};
   for (int c = 0; c < 3; ++c)
     for (int k = 1; k <= coefficients; ++k)
       scans.push_back({1, {c, 0, 0, 0}, k, k == coefficients ? 63 : k, 0, 0});
-  jpeg.scan_info = scans.data();
-  jpeg.num_scans = static_cast<int>(scans.size());
-  jpeg_start_compress(&jpeg, TRUE);
-  std::vector<unsigned char> row(3 * static_cast<size_t>(side), 100);
-  auto* line = row.data();
-  for (int y = 0; y < side; ++y) jpeg_write_scanlines(&jpeg, &line, 1);
-  jpeg_finish_compress(&jpeg);
-  std::string text(reinterpret_cast<const char*>(bytes), size);
-  jpeg_destroy_compress(&jpeg);
-  std::free(bytes);
-  return text;
+  Image image(side, side);
+  std::ranges::fill(image.pixels, uint8_t{100});
+  return test::encode_jpeg(image, scans);
 }
 
 /// A PNG file whose header states this size, with the data of a smaller image.
@@ -66,6 +45,34 @@ std::string png_claiming(uint32_t width, uint32_t height) {
 }
 
 }  // namespace
+
+TEST(ImageFiles, AJpegIsDecodedAtAFractionOfItsSizeWhereThatIsEnough) {
+  Image image(64, 40);
+  for (int64_t y = 0; y < image.height; ++y)
+    for (int64_t x = 0; x < image.width; ++x) {
+      auto* pixel = image.at(x, y);
+      pixel[0] = static_cast<uint8_t>(4 * x);
+      pixel[1] = static_cast<uint8_t>(6 * y);
+      pixel[2] = 128;
+    }
+  const auto bytes = test::encode_jpeg(image);
+  const auto sides = [&](std::optional<int64_t> enough) {
+    const auto decoded = decode_image(bytes, "x.jpg", enough);
+    return std::pair(decoded.width, decoded.height);
+  };
+  EXPECT_EQ(sides({}), std::pair(int64_t{64}, int64_t{40}));
+  EXPECT_EQ(sides(41), std::pair(int64_t{64}, int64_t{40}));
+  EXPECT_EQ(sides(21), std::pair(int64_t{64}, int64_t{40}));
+  EXPECT_EQ(sides(20), std::pair(int64_t{32}, int64_t{20}));
+  EXPECT_EQ(sides(10), std::pair(int64_t{16}, int64_t{10}));
+  EXPECT_EQ(sides(1), std::pair(int64_t{8}, int64_t{5}));
+  const auto half = decode_image(bytes, "x.jpg", 20);
+  for (int64_t y = 1; y < half.height - 1; ++y)
+    for (int64_t x = 1; x < half.width - 1; ++x) {
+      EXPECT_NEAR(half.at(x, y)[0], 8 * x + 2, 6);
+      EXPECT_NEAR(half.at(x, y)[1], 12 * y + 3, 6);
+    }
+}
 
 TEST(ImageFiles, AJpegHasAtMostAHundredScans) {
   EXPECT_EQ(decode_image(jpeg_of_many_scans(30), "few.jpg").width, 8);

@@ -155,7 +155,7 @@ struct JpegReading {
     jpeg_create_decompress(&jpeg);
     progress.progress_monitor = [](j_common_ptr c) {
       auto* self = static_cast<JpegReading*>(c->client_data);
-      const int most = most_scans(self->image.width * self->image.height);
+      const int most = most_scans(int64_t{self->jpeg.image_width} * self->jpeg.image_height);
       if (self->jpeg.input_scan_number <= most) return;
       std::snprintf(self->message, sizeof self->message, "more than %d scans", most);
       std::longjmp(self->jump, 1);
@@ -167,12 +167,22 @@ struct JpegReading {
   ~JpegReading() { jpeg_destroy_decompress(&jpeg); }
 };
 
-bool read_jpeg_header(JpegReading& r, std::string_view bytes) {
+/// By how much libjpeg may divide both sides, so that the short one keeps `enough` pixels.
+unsigned int jpeg_divisor(int64_t width, int64_t height, std::optional<int64_t> enough) {
+  unsigned int divisor = 8;
+  while (divisor > 1 && (!enough || std::min(width, height) / divisor < *enough)) divisor /= 2;
+  return divisor;
+}
+
+bool read_jpeg_header(JpegReading& r, std::string_view bytes, std::optional<int64_t> enough = {}) {
   if (setjmp(r.jump)) return false;
   jpeg_mem_src(&r.jpeg, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&r.jpeg, TRUE);
   const bool four = r.jpeg.num_components == 4;
   r.jpeg.out_color_space = four ? JCS_CMYK : JCS_RGB;
+  r.jpeg.scale_num = 1;
+  r.jpeg.scale_denom = jpeg_divisor(r.jpeg.image_width, r.jpeg.image_height, enough);
+  jpeg_calc_output_dimensions(&r.jpeg);
   return true;
 }
 
@@ -193,13 +203,13 @@ bool read_jpeg_pixels(JpegReading& r) {
   return true;
 }
 
-Image decode_jpeg(std::string_view bytes, const std::string& name) {
+Image decode_jpeg(std::string_view bytes, const std::string& name, std::optional<int64_t> enough) {
   JpegReading r;
-  check(read_jpeg_header(r, bytes), "{}: not a readable JPEG file: {}", name, r.message);
+  check(read_jpeg_header(r, bytes, enough), "{}: not a readable JPEG file: {}", name, r.message);
   const int64_t width = r.jpeg.image_width, height = r.jpeg.image_height;
   check_size(name, width, height, bytes.size());
-  r.image = Image(width, height);
-  r.row.resize(4 * width);
+  r.image = Image(r.jpeg.output_width, r.jpeg.output_height);
+  r.row.resize(4 * r.image.width);
   check(read_jpeg_pixels(r), "{}: not a readable JPEG file: {}", name, r.message);
   return std::move(r.image);
 }
@@ -236,9 +246,9 @@ std::optional<ImageSize> stated_image_size(std::string_view bytes) {
   return ImageSize{width, height};
 }
 
-Image decode_image(std::string_view bytes, const std::string& name) {
+Image decode_image(std::string_view bytes, const std::string& name, std::optional<int64_t> enough) {
   if (is_png(bytes)) return decode_png(bytes, name);
-  if (is_jpeg(bytes)) return decode_jpeg(bytes, name);
+  if (is_jpeg(bytes)) return decode_jpeg(bytes, name, enough);
   if (bytes.starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP"))
     return decode_webp(bytes, name);
   check(!bytes.empty(), "{}: the file is empty, expected a JPEG, PNG or WebP image", name);
@@ -257,8 +267,8 @@ bool has_image_extension(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".webp";
 }
 
-Image read_image(const fs::path& path) {
-  return decode_image(read_file(path, kLargestImageFile), path.string());
+Image read_image(const fs::path& path, std::optional<int64_t> enough) {
+  return decode_image(read_file(path, kLargestImageFile), path.string(), enough);
 }
 
 std::string encode_png(const Image& image) {

@@ -24,6 +24,10 @@ class Dataset {
   virtual int64_t label(int64_t index) const = 0;
   /// Reads an image into `image`, whose memory is used again.
   virtual void read(int64_t index, Image& image) const = 0;
+  /// The same, or a smaller version whose short side still has `enough` pixels, if that is quicker.
+  virtual void read_smaller(int64_t index, int64_t /*enough*/, Image& image) const {
+    read(index, image);
+  }
   /// The file of an image that has one of its own, else nothing.
   virtual std::string file(int64_t /*index*/) const { return {}; }
 
@@ -80,6 +84,9 @@ class Subset : public Dataset {
   const std::vector<std::string>& classes() const override { return whole_->classes(); }
   int64_t label(int64_t index) const override { return whole_->label(indices_.at(index)); }
   void read(int64_t index, Image& image) const override { whole_->read(indices_.at(index), image); }
+  void read_smaller(int64_t index, int64_t enough, Image& image) const override {
+    whole_->read_smaller(indices_.at(index), enough, image);
+  }
   std::string file(int64_t index) const override { return whole_->file(indices_.at(index)); }
 
  private:

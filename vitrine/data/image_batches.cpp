@@ -25,7 +25,11 @@ Batch ImageBatches::load(const std::vector<int64_t>& indices, int64_t epoch) con
   int64_t* label = batch.targets.data_ptr<int64_t>();
   Image image;
   for (const auto index : indices) {
-    dataset_->read(index, image);
+    // Without augmentation training sees the images of evaluation, bit for bit.
+    if (epoch < 0 || augment_.off())
+      dataset_->read(index, image);
+    else
+      dataset_->read_smaller(index, pipeline_.enough_to_augment(), image);
     if (epoch < 0) {
       pipeline_.evaluate(image, out);
     } else {

@@ -58,6 +58,9 @@ class ImageFolder : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(int64_t index) const override { return labels_.at(index); }
   void read(int64_t index, Image& image) const override { image = read_image(files_.at(index)); }
+  void read_smaller(int64_t index, int64_t enough, Image& image) const override {
+    image = read_image(files_.at(index), enough);
+  }
   std::string file(int64_t index) const override { return files_.at(index).string(); }
 
  private:

@@ -25,6 +25,13 @@ Pipeline::Pipeline(const Preprocess& preprocess, const AugmentConfig& augment)
   augment_.validate();
 }
 
+int64_t Pipeline::enough_to_augment() const {
+  const auto& p = preprocess_;
+  if (augment_.random_resized_crop == 0) return p.stretch ? p.image : p.resize;
+  const double shortest = shortest_crop_side(augment_.random_resized_crop);
+  return static_cast<int64_t>(std::ceil(static_cast<double>(p.image) / shortest));
+}
+
 void Pipeline::fit(Image& image) const {
   const auto& p = preprocess_;
   if (image.channels != p.channels) image = with_channels(image, p.channels);

@@ -15,6 +15,9 @@ class Pipeline {
   int64_t channels() const { return preprocess_.channels; }
   int64_t floats() const { return channels() * image() * image(); }
 
+  /// How many pixels the short side of an image needs for `augment` not to enlarge any part of it.
+  int64_t enough_to_augment() const;
+
   /// Writes (C, image, image) floats, as evaluation sees the image. Changes `image`.
   void evaluate(Image& image, float* out) const;
   /// The same with the random changes of training.

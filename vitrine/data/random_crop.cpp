@@ -16,6 +16,8 @@ Rectangle middle(int64_t W, int64_t H, int64_t width, int64_t height) {
 
 }  // namespace
 
+double shortest_crop_side(double smallest_area) { return std::sqrt(smallest_area * kNarrowest); }
+
 Rectangle random_crop_box(int64_t W, int64_t H, double smallest_area, Random& random) {
   const auto area = static_cast<double>(W) * static_cast<double>(H);
   for (int i = 0; i < kTries; ++i) {

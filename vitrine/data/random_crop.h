@@ -12,4 +12,8 @@ namespace vitrine {
 /// chance.
 Rectangle random_crop_box(int64_t width, int64_t height, double smallest_area, Random& random);
 
+/// The least that the short side of such a box in a square image can be, as a fraction of the
+/// image's.
+double shortest_crop_side(double smallest_area);
+
 }  // namespace vitrine
