@@ -157,6 +157,16 @@ TEST_F(Launch, MoreRanksThanBatchesOfAnEpochAndAnOddRestDoTheSame) {
   expect_same("one", "three");
 }
 
+TEST_F(Launch, MatricesThatMuonDealsOutGetTheSameBits) {
+  const std::string muon = "train.optimizer.kind=muon";
+  expect_success(new_run(0, "one", {"data.batch=8", "train.accumulate=2", muon}));
+  expect_success(new_run(2, "two", {muon}));
+  expect_same("one", "two");
+  expect_success(new_run(0, "thirds", {"data.batch=16", "train.accumulate=3", muon}));
+  expect_success(new_run(3, "three", {"data.batch=48", muon}));
+  expect_same("thirds", "three");
+}
+
 TEST_F(Launch, ARankThatDiesEndsTheOthersAndIsNamed) {
   const auto launcher = test::start(new_run(2, "two", kEndless), log());
   const auto ranks = ranks_at_work(launcher, "two");

@@ -9,4 +9,7 @@ namespace vitrine {
 /// optimizer (Jordan et al., 2024).
 torch::Tensor newton_schulz_orthogonalize(const torch::Tensor& matrix);
 
+/// What that costs for a matrix of this size.
+int64_t newton_schulz_multiply_adds(int64_t rows, int64_t columns);
+
 }  // namespace vitrine

@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "vitrine/core/checks.h"
 #include "vitrine/ops/adam.h"
+#include "vitrine/train/distributed/worker_group.h"
 
 namespace vitrine {
+namespace {
+
+constexpr int64_t kEveryRank = -1;
+
+}  // namespace
 
 const Choices<OptimizerRule*>& optimizer_rules() {
   static const Choices<OptimizerRule*> rules = {
@@ -49,22 +56,50 @@ void OptimizerConfig::validate() const {
   check(eps > 0, "optimizer: eps {} must be positive", eps);
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, std::vector<ParameterInfo> parameters)
-    : parameters_(std::move(parameters)) {
+Optimizer::Optimizer(const OptimizerConfig& config, std::vector<ParameterInfo> parameters,
+                     const WorkerGroup* group)
+    : group_(WorkerGroup::or_alone(group)), parameters_(std::move(parameters)) {
   config.validate();
   updates_ = config.kind(config, parameters_);
   int64_t last = 0;
   for (const auto& p : parameters_) last = std::max(last, p.depth);
   for (const auto& p : parameters_)
     lr_scales_.push_back(std::pow(config.layer_decay, last - p.depth));
+  choose_owners();
+}
+
+void Optimizer::choose_owners() {
+  owners_.assign(parameters_.size(), kEveryRank);
+  if (group_.size() == 1) return;
+  std::vector<size_t> costly;
+  for (size_t i = 0; i < updates_.size(); ++i)
+    if (updates_[i]->cost() > 0) costly.push_back(i);
+  // The most expensive first, each to the rank that has least to do.
+  std::ranges::stable_sort(costly, std::greater<>(), [&](size_t i) { return updates_[i]->cost(); });
+  std::vector<int64_t> work(static_cast<size_t>(group_.size()));
+  for (const auto i : costly) {
+    const auto least = std::ranges::min_element(work);
+    owners_[i] = least - work.begin();
+    *least += updates_[i]->cost();
+  }
 }
 
 void Optimizer::step(double lr, double gradient_scale) {
   const torch::NoGradGuard no_grad;
   ++steps_done;
-  for (size_t i = 0; i < parameters_.size(); ++i)
-    if (const auto& gradient = parameters_[i].tensor.grad(); gradient.defined())
-      updates_[i]->apply(gradient, {steps_done, lr * lr_scales_[i], gradient_scale});
+  std::vector<OwnedTensor> dealt_out;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& parameter = parameters_[i].tensor;
+    if (!parameter.grad().defined()) continue;
+    const OptimizerStep step{steps_done, lr * lr_scales_[i], gradient_scale};
+    const auto owner = owners_[i];
+    if (owner == kEveryRank || owner == group_.rank())
+      updates_[i]->apply(parameter.grad(), step);
+    else
+      updates_[i]->follow(parameter.grad(), step);
+    if (owner != kEveryRank) dealt_out.push_back({parameter, owner});
+  }
+  group_.take_from_owners(dealt_out);
 }
 
 void Optimizer::zero_gradients() {

@@ -5,6 +5,8 @@
 
 namespace vitrine {
 
+class WorkerGroup;
+
 /// The rules by their names in recipes. Adding one ends with one line here.
 const Choices<OptimizerRule*>& optimizer_rules();
 
@@ -23,12 +25,15 @@ struct OptimizerConfig {
 };
 
 /// Changes parameters by their gradients, each by what its `ParameterInfo` says and the rule that
-/// `config.kind` names.
+/// `config.kind` names. Where a group trains together, steps that are costly are dealt out: every
+/// rank makes some of them and gets the others.
 class Optimizer {
  public:
-  Optimizer(const OptimizerConfig& config, std::vector<ParameterInfo> parameters);
+  Optimizer(const OptimizerConfig& config, std::vector<ParameterInfo> parameters,
+            const WorkerGroup* group = nullptr);
 
-  /// One step with this learning rate; gradients are multiplied by `gradient_scale` first.
+  /// One step with this learning rate; gradients are multiplied by `gradient_scale` first. All
+  /// ranks of a group call it, with the same gradients.
   void step(double lr, double gradient_scale);
   void zero_gradients();
   /// The norm of all gradients together.
@@ -39,9 +44,14 @@ class Optimizer {
   int64_t steps_done = 0;
 
  private:
+  /// Deals the costly updates out.
+  void choose_owners();
+
+  const WorkerGroup& group_;
   std::vector<ParameterInfo> parameters_;
   ParameterUpdates updates_;
   std::vector<double> lr_scales_;  // by depth, one per parameter
+  std::vector<int64_t> owners_;    // the rank that makes a parameter's step; kEveryRank: each
 };
 
 }  // namespace vitrine

@@ -47,7 +47,7 @@ class Training {
         objective_(request.objective),
         selection_(objective_.selection_metric()),
         group_(WorkerGroup::or_alone(request.group)),
-        optimizer_(config_.optimizer, on_device()),
+        optimizer_(config_.optimizer, on_device(), request.group),
         exchange_(group_, gradients_of(*model_)),
         batches_((data.train->size() + recipe_.data.batch - 1) / recipe_.data.batch),
         steps_per_epoch_((batches_ + config_.accumulate - 1) / config_.accumulate) {

@@ -16,12 +16,22 @@ namespace {
 
 constexpr int64_t kBucketNumbers = int64_t{1} << 20;  // 4 MB: sums begin early and calls are few
 
-/// Parameters whose gradients travel together.
+/// Parameters whose gradients travel together. On the CPU, gradients that are complete lie here.
 struct Bucket {
   std::vector<torch::Tensor> parameters{};
   int64_t numbers = 0;
   int64_t missing = 0;   // gradients that are not complete yet, in this step
   torch::Tensor flat{};  // (numbers), on the CPU
+
+  /// Calls `work(parameter, its place in the bucket)` for all.
+  template <typename Work>
+  void for_places(const Work& work) {
+    int64_t at = 0;
+    for (auto& p : parameters) {
+      work(p, flat.narrow(0, at, p.numel()).view(p.sizes()));
+      at += p.numel();
+    }
+  }
 };
 
 /// Buckets from the last parameter to the first, as backward passes complete them.
@@ -78,15 +88,15 @@ struct GradientExchange::State {
   void fill_next() {
     const torch::NoGradGuard no_grad;
     auto& bucket = buckets[filled];
-    int64_t at = 0;
-    for (const auto& p : bucket.parameters) {
-      auto place = bucket.flat.narrow(0, at, p.numel());
-      if (p.grad().defined())
-        place.copy_(p.grad().reshape(-1));
-      else
+    bucket.for_places([](torch::Tensor& p, const torch::Tensor& place) {
+      if (!p.grad().defined()) {
         place.zero_();
-      at += p.numel();
-    }
+        return;
+      }
+      place.copy_(p.grad());
+      // Of another layout, its norm would be summed in another order.
+      if (p.device() == place.device() && p.grad().is_contiguous()) p.mutable_grad() = place;
+    });
     ++filled;
     {
       const std::lock_guard lock(mutex);
@@ -123,18 +133,14 @@ struct GradientExchange::State {
   }
 
   /// The sums into the gradients; a parameter that no rank used stays without one.
-  static void take_sums(const Bucket& bucket) {
+  static void take_sums(Bucket& bucket) {
     const torch::NoGradGuard no_grad;
-    int64_t at = 0;
-    for (const auto& p : bucket.parameters) {
-      const auto sum = bucket.flat.narrow(0, at, p.numel()).view(p.sizes());
-      at += p.numel();
-      if (p.grad().defined())
+    bucket.for_places([](torch::Tensor& p, const torch::Tensor& sum) {
+      if (p.grad().defined() && p.grad().data_ptr() != sum.data_ptr())
         p.mutable_grad().copy_(sum);
-      else if (sum.any().item<bool>())
-        p.mutable_grad() =
-            sum.to(p.device(), p.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
-    }
+      else if (!p.grad().defined() && sum.any().item<bool>())
+        p.mutable_grad() = sum.to(p.device(), p.scalar_type());
+    });
   }
 
   const WorkerGroup& group;
@@ -170,7 +176,7 @@ void GradientExchange::finish() {
   s.active = false;
   while (s.filled < s.buckets.size()) s.fill_next();
   s.wait_for_sums();
-  for (const auto& bucket : s.buckets) State::take_sums(bucket);
+  for (auto& bucket : s.buckets) State::take_sums(bucket);
   s.filled = 0;
 }
 

@@ -236,9 +236,28 @@ std::string WorkerGroup::from_leader(const std::string& text) const {
 }
 
 void WorkerGroup::take_from_leader(const std::vector<torch::Tensor>& tensors) const {
+  std::vector<OwnedTensor> of_leader;
+  for (const auto& tensor : tensors) of_leader.push_back({tensor, /*owner=*/0});
+  take_from_owners(of_leader);
+}
+
+void WorkerGroup::take_from_owners(const std::vector<OwnedTensor>& tensors) const {
   if (!connection_) return;
   const torch::NoGradGuard no_grad;
-  for (const auto& tensor : tensors) tensor.copy_(connection_->broadcast(tensor.cpu().clone()));
+  // All calls are under way before the first is waited for.
+  std::vector<std::vector<torch::Tensor>> copies;
+  std::vector<c10::intrusive_ptr<c10d::Work>> calls;
+  for (const auto& [tensor, owner] : tensors) copies.push_back({tensor.cpu().contiguous()});
+  connection_->guarded([&] {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      c10d::BroadcastOptions options;
+      options.rootRank = static_cast<int>(tensors[i].owner);
+      calls.push_back(connection_->group->broadcast(copies[i], options));
+    }
+    for (const auto& call : calls) connection_->wait_for(call);
+  });
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!copies[i][0].is_same(tensors[i].tensor)) tensors[i].tensor.copy_(copies[i][0]);
 }
 
 void WorkerGroup::sum_in_order(torch::Tensor& values) const {

@@ -23,6 +23,12 @@ struct WorkerPlace {
 /// Nothing if the process is alone.
 std::optional<WorkerPlace> place_from_environment();
 
+/// A tensor that one rank has the right numbers of.
+struct OwnedTensor {
+  torch::Tensor tensor;
+  int64_t owner;
+};
+
 /// Processes that train one model together. All hold the same weights; each computes a part of
 /// every batch. A call that talks to the others must be made by all of them, in the same order.
 class WorkerGroup {
@@ -52,6 +58,8 @@ class WorkerGroup {
   std::string from_leader(const std::string& text) const;
   /// The same for tensors of equal shapes on all ranks.
   void take_from_leader(const std::vector<torch::Tensor>& tensors) const;
+  /// Gives all ranks the numbers that the owner of each tensor has.
+  void take_from_owners(const std::vector<OwnedTensor>& tensors) const;
   /// Replaces a float tensor (n), contiguous, by its sum over the ranks, added in the order of
   /// ranks: the same bits on all of them, and those of one process that adds the same parts.
   void sum_in_order(torch::Tensor& values) const;

@@ -24,8 +24,7 @@ class MuonUpdate : public ParameterUpdate {
 
   void apply(const torch::Tensor& gradient, const OptimizerStep& step) override {
     const double lr = step.lr / lr_ * matrix_lr_;  // on the same schedule
-    const auto g = gradient * step.gradient_scale;
-    velocity_.mul_(momentum_).add_(g);
+    const auto g = accelerate(gradient, step);
     const auto ahead = g.add(velocity_, momentum_);  // Nesterov
     parameter_.mul_(1 - lr * decay_);
     int64_t row = 0;
@@ -38,9 +37,26 @@ class MuonUpdate : public ParameterUpdate {
     }
   }
 
+  int64_t cost() const override {
+    int64_t sum = 0;
+    for (const auto rows : rows_) sum += newton_schulz_multiply_adds(rows, parameter_.size(1));
+    return sum;
+  }
+
+  void follow(const torch::Tensor& gradient, const OptimizerStep& step) override {
+    accelerate(gradient, step);
+  }
+
   NamedTensors state() const override { return {{"moment1", velocity_}}; }
 
  private:
+  /// Adds the scaled gradient to the velocity; returns it.
+  torch::Tensor accelerate(const torch::Tensor& gradient, const OptimizerStep& step) {
+    auto g = gradient * step.gradient_scale;
+    velocity_.mul_(momentum_).add_(g);
+    return g;
+  }
+
   torch::Tensor parameter_, velocity_;
   std::vector<int64_t> rows_;  // of each matrix
   double momentum_, decay_;

@@ -25,6 +25,12 @@ class ParameterUpdate {
   virtual ~ParameterUpdate() = default;
   /// Moves the parameter by its gradient.
   virtual void apply(const torch::Tensor& gradient, const OptimizerStep& step) = 0;
+  /// How many multiply-adds `apply` costs beyond a pass over the numbers. Where several processes
+  /// train together, one of them makes a step that costs any; the others only call `follow`.
+  virtual int64_t cost() const { return 0; }
+  /// As `apply`, but leaves the parameter as it is: another process moves it. Asked only of steps
+  /// that cost something.
+  virtual void follow(const torch::Tensor& /*gradient*/, const OptimizerStep& /*step*/) {}
   /// The moments under their names; writing into them restores a state.
   virtual NamedTensors state() const = 0;
 };
