@@ -188,4 +188,21 @@ TEST(Curves, MarkNothingBeforeTheFirstEvaluation) {
   EXPECT_TRUE(figure.note.empty());
 }
 
+TEST(Curves, OfFewEpochsShowWhatHappenedInside) {
+  const std::vector<MetricsLine> lines = {
+      {"step", 1, 2, 0, {{"loss", 3}}},
+      {"evaluation", 1, 2, 0, {{"validation_loss", 2.5}}},
+      {"step", 1, 4, 0, {{"loss", 2}}},
+      {"epoch", 1, 4, 0, {{"train_loss", 2.4}, {"validation_loss", 1.5}}}};
+  const auto figure = curves_figure("run", lines, {kLoss}, kLoss);
+  const auto& chart = std::get<plot::Chart>(figure.panels.at(0));
+  ASSERT_EQ(chart.series.size(), 4);  // train, validation, single batches, best
+  EXPECT_EQ(chart.series[0].x, std::vector<double>{1});
+  EXPECT_EQ(chart.series[1].x, (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(chart.series[1].y, (std::vector<double>{2.5, 1.5}));
+  EXPECT_EQ(chart.series[2].name, "single batches");
+  EXPECT_EQ(chart.series[2].x, (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(chart.series[2].y, (std::vector<double>{3, 2}));
+}
+
 }  // namespace vitrine

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
+#include <set>
 
 #include "vitrine/core/error.h"
 #include "vitrine/plot/figure.h"
@@ -12,6 +14,7 @@ namespace {
 
 constexpr auto kBetweenCurves = std::chrono::seconds(10);  // a drawing takes a fifth of a second
 constexpr size_t kMaxMarkers = 40;                         // longer curves are lines without dots
+constexpr int64_t kFewEpochs = 3;                          // too few points for a curve of epochs
 constexpr int64_t kBestColor = 6;                          // black, over both curves
 
 const std::string kTrain = "train", kValidation = "validation", kTest = "test";
@@ -28,13 +31,38 @@ fs::path without_old_events(const RunFolder& run) {
   return folder;
 }
 
-plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string& split,
-                       const Metric& metric, plot::Stroke stroke) {
-  plot::Series series{.name = split, .stroke = stroke};
+/// Where lines stand among the epochs.
+class EpochAxis {
+ public:
+  explicit EpochAxis(const std::vector<MetricsLine>& lines) {
+    for (const auto& line : lines)
+      if (line.kind == "epoch") ends_[line.epoch] = line.step;
+  }
+
+  int64_t epochs() const { return std::ssize(ends_); }
+  /// Epochs done; NaN inside an epoch whose end is not known.
+  double of(const MetricsLine& line) const {
+    if (line.kind == "epoch") return static_cast<double>(line.epoch);
+    const auto end = ends_.find(line.epoch), begin = ends_.find(line.epoch - 1);
+    if (end == ends_.end()) return std::nan("");
+    const auto first = begin == ends_.end() ? 0 : begin->second;
+    return static_cast<double>(line.epoch - 1) +
+           static_cast<double>(line.step - first) / static_cast<double>(end->second - first);
+  }
+
+ private:
+  std::map<int64_t, int64_t> ends_;  // the last step of each epoch
+};
+
+/// The values that lines of some kinds have under a name.
+plot::Series series_of(const std::vector<MetricsLine>& lines, const std::string& name,
+                       const std::set<std::string>& kinds, const Metric& metric) {
+  const EpochAxis axis(lines);
+  plot::Series series;
   for (const auto& line : lines) {
-    const double y = line.value(split + "_" + metric.name);
-    if (line.kind != "epoch" || !std::isfinite(y)) continue;
-    series.x.push_back(static_cast<double>(line.epoch));
+    const double x = axis.of(line), y = line.value(name);
+    if (!kinds.contains(line.kind) || !std::isfinite(x) || !std::isfinite(y)) continue;
+    series.x.push_back(x);
     series.y.push_back(metric.in_unit(y));
   }
   series.markers = series.x.size() <= kMaxMarkers;
@@ -69,10 +97,21 @@ plot::Chart chart_of(const std::vector<MetricsLine>& lines, const Metric& metric
   plot::Chart chart{.title = metric.name,
                     .x = {.label = "epoch"},
                     .y = {.label = metric.label(), .log = metric.log_scale}};
-  for (const auto& [split, stroke] :
-       {std::pair(kTrain, plot::Stroke::Solid), std::pair(kValidation, plot::Stroke::Dashed)}) {
-    auto series = series_of(lines, split, metric, stroke);
+  const auto add = [&](plot::Series series, const std::string& name, plot::Stroke stroke,
+                       int64_t color) {
+    series.name = name;
+    series.stroke = stroke;
+    series.color = color;
     if (!series.x.empty()) chart.series.push_back(std::move(series));
+  };
+  add(series_of(lines, kTrain + "_" + metric.name, {"epoch"}, metric), kTrain, plot::Stroke::Solid,
+      0);
+  add(series_of(lines, kValidation + "_" + metric.name, {"epoch", "evaluation"}, metric),
+      kValidation, plot::Stroke::Dashed, 1);
+  if (EpochAxis(lines).epochs() <= kFewEpochs) {
+    auto batches = series_of(lines, metric.name, {"step"}, metric);
+    batches.markers = false;
+    if (batches.x.size() > 1) add(std::move(batches), "single batches", plot::Stroke::Dotted, 0);
   }
   const double y = best == nullptr ? std::nan("") : best->value("validation_" + metric.name);
   if (std::isfinite(y))
