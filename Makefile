@@ -1,5 +1,5 @@
 # The front door: every target does all its set-up on a fresh Debian 12 or 13 machine.
-.PHONY: setup setup-tests program build test package fuzz fuzz-server chaos check web demo serve-demo bench-peers bench-serve \
+.PHONY: setup setup-tests program build test package fuzz fuzz-server chaos soak check web demo serve-demo bench-peers bench-serve \
         format clean
 
 setup:
@@ -32,6 +32,10 @@ fuzz: setup
 # Kills, full disks and the like: see docs/reliability.md. KILLS=N kills in all, SEED=N repeats their moments.
 chaos: program
 	@tools/chaos.sh
+
+# An hour of training and serving whose memory must stay flat. MINUTES=N
+soak: program
+	@tools/soak.sh $(MINUTES)
 
 # Sanitizers over the tests, clang-tidy and cppcheck; an hour and more.
 check: setup-tests

@@ -38,6 +38,8 @@ USUAL = [
     ("infer", "vit_s16", [1, 8], ["fp32", "bf16", "int8"]),
     ("infer", "vit_b16", [1, 8], ["fp32", "bf16", "int8"]),
     ("train", "addition_transformer", [500], ["fp32"]),
+    ("train", "wave_transformer", [64], ["fp32"]),
+    ("train", "wave_rnn", [64], ["fp32"]),
 ]
 # At 224 pixels but for iGPT, whose images are 32 x 32 and 1024 tokens each.
 FAMILIES = [
@@ -48,7 +50,7 @@ FAMILIES = [
 ]
 SETTINGS = {"swin_v2_t": ["image=224", "window=7"]}
 TORCHVISION = ["vit_c10_small", "vit_ti16", "vit_s16", "vit_b16", "resnet18", "resnet50", "swin_t",
-               "swin_v2_t", "addition_transformer"]
+               "swin_v2_t", "addition_transformer", "wave_transformer", "wave_rnn"]
 SIDES = {"vitrine": "vitrine", "torch": "python3-torch", "other_torch": "torch of --chroot",
          "ort": "ONNX Runtime, fp32", "ort_int8": "ONNX Runtime, int8"}
 

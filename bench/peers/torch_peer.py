@@ -57,6 +57,38 @@ class AdditionTransformer(torch.nn.Module):
         return self.head(self.encoder(self.embedding(digits) + self.positions).flatten(1))
 
 
+class WaveTransformer(torch.nn.Module):
+    """`wave_transformer`: 20 values, one encoder layer, the next value from the last position."""
+
+    def __init__(self, length=20, dim=32, heads=4, hidden=128):
+        super().__init__()
+        self.embed = torch.nn.Linear(1, dim)
+        self.positions = torch.nn.Parameter(0.02 * torch.randn(1, length, dim))
+        self.encoder = torch.nn.TransformerEncoderLayer(
+            dim, heads, hidden, dropout=0, activation="gelu", batch_first=True, norm_first=True)
+        self.norm = torch.nn.LayerNorm(dim)
+        self.head = torch.nn.Linear(dim, 1)
+
+    def forward(self, values):
+        tokens = self.encoder(self.embed(values.unsqueeze(2)) + self.positions)
+        return self.head(self.norm(tokens[:, -1])).squeeze(1)
+
+
+class WaveRnn(torch.nn.Module):
+    """`wave_rnn`: the next value from the last state."""
+
+    def __init__(self, hidden=64):
+        super().__init__()
+        self.rnn = torch.nn.RNN(1, hidden, batch_first=True)
+        self.head = torch.nn.Linear(hidden, 1)
+
+    def forward(self, values):
+        return self.head(self.rnn(values.unsqueeze(2))[0][:, -1]).squeeze(1)
+
+
+WAVES = {"wave_transformer": WaveTransformer, "wave_rnn": WaveRnn}
+
+
 def digits_loss(scores, digits):
     parts = scores.split(SUM_DIGITS, dim=1)
     losses = [torch.nn.functional.cross_entropy(p, digits[:, i]) for i, p in enumerate(parts)]
@@ -69,6 +101,9 @@ def build(name):
     if name == "addition_transformer":
         targets = lambda b: torch.stack([torch.randint(v, (b,)) for v in SUM_DIGITS], 1)
         return AdditionTransformer(), lambda b: torch.randint(10, (b, 4)), targets, digits_loss
+    if name in WAVES:
+        return (WAVES[name](), lambda b: torch.randn(b, 20), lambda b: torch.randn(b),
+                torch.nn.functional.mse_loss)
     if name == "igpt_s":
         model = published.build(name)
         tokens = lambda b: torch.randint(model.colors, (b, model.tokens))
@@ -91,7 +126,7 @@ def build_for_images(name):
         return published.build(name), 32, 10
     if name in published.MODELS:
         return published.build(name), 224, 1000
-    known = ", ".join([*VITS, *OTHERS, *published.MODELS, "addition_transformer"])
+    known = ", ".join([*VITS, *OTHERS, *published.MODELS, *WAVES, "addition_transformer"])
     raise SystemExit(f"no peer for {name}; known: {known}")
 
 
