@@ -12,7 +12,6 @@ CctConfig small_cct(int64_t kernel, int64_t stride) {
           .stride = stride,
           .dim = 24,
           .hidden = 48,
-          .norm_stream = true,
           .attention_dropout = 0,
           .drop_path = 0};
 }

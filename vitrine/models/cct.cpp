@@ -27,7 +27,8 @@ void CctConfig::visit(Fields& f) {
   f("hidden", hidden, "hidden size of the feed-forward network (MLP)");
   f("positions", positions, positional_encoding_names(), "positional encoding");
   f("norm_stream", norm_stream,
-    "the second LayerNorm of a block acts on the residual stream, as in the authors' code");
+    "the second LayerNorm of a block acts on the residual stream, as in the authors' code; else "
+    "blocks are the usual pre-norm ones");
   f("dropout", dropout,
     "dropout after the positional encoding, the projections and the feed-forward layers");
   f("attention_dropout", attention_dropout, "dropout on the attention weights");
@@ -60,11 +61,10 @@ int64_t CctConfig::side() const {
 
 CctConfig cct_2_3x2() { return {}; }
 
-CctConfig cct_4_3x2() { return {.depth = 4, .norm_stream = true}; }
+CctConfig cct_4_3x2() { return {.depth = 4}; }
 
 CctConfig cct_6_3x1() {
-  return {
-      .convolutions = 1, .dim = 256, .depth = 6, .heads = 4, .hidden = 512, .norm_stream = true};
+  return {.convolutions = 1, .dim = 256, .depth = 6, .heads = 4, .hidden = 512};
 }
 
 CctConfig cct_7_3x1() {
@@ -81,8 +81,7 @@ CctConfig cct_14_7x2() {
           .dim = 384,
           .depth = 14,
           .heads = 6,
-          .hidden = 1152,
-          .norm_stream = true};
+          .hidden = 1152};
 }
 
 ConvTokenizerImpl::ConvTokenizerImpl(const CctConfig& c) {

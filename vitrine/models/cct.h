@@ -2,8 +2,7 @@
 
 // Compact Convolutional Transformer: Hassani et al., "Escaping the Big Data Paradigm with Compact
 // Transformers" (2021). Faithful: convolutional tokenizer, learned positions, sequence pooling,
-// no bias in qkv, the second norm of each block on the residual stream (`norm_stream`). Not:
-// cct_2_3x2 has the usual pre-norm blocks, as it had when its results were measured.
+// no bias in qkv, the second norm of each block on the residual stream (`norm_stream`).
 
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
@@ -24,7 +23,7 @@ struct CctConfig {
   int64_t heads = 2;
   int64_t hidden = 128;
   PositionalEncoding positions = PositionalEncoding::Learned;
-  bool norm_stream = false;
+  bool norm_stream = true;
   double dropout = 0;
   double attention_dropout = 0.1;
   double drop_path = 0.1;

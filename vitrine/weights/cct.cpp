@@ -64,8 +64,7 @@ ModelDescription describe_cct(const MappedFile& file) {
                 {"depth", file.blocks()},
                 {"hidden", file.our_shape("blocks.0.mlp.fc1.weight", 2)[0]}},
       .settings = {fmt::format("image={}", image), fmt::format("stride={}", stride),
-                   fmt::format("heads={}", std::max<int64_t>(dim / kHeadDim, 1)),
-                   "norm_stream=true"},
+                   fmt::format("heads={}", std::max<int64_t>(dim / kHeadDim, 1))},
       .classifier = file.provides("head.weight")};
   if (convolutions > 1) result.sizes.emplace_back("stem_channels", first[0]);
   if (result.classifier) result.sizes.emplace_back("classes", file.our_shape("head.weight", 2)[0]);

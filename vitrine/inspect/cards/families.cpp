@@ -210,8 +210,10 @@ ModelFamily cct_family() {
           "token: sequence pooling weighs the last tokens by a softmax over a learned score of "
           "each and takes their mean. Few blocks of a small dimension follow the convolutions, and "
           "the image keeps many tokens. The names count blocks, kernel size and convolutions: "
-          "`cct_7_3x1` has seven blocks behind one convolution of 3 × 3. `cct_2_3x2` has plain "
-          "pre-norm blocks; the others normalise the residual stream, as the authors' code does.",
+          "`cct_7_3x1` has seven blocks behind one convolution of 3 × 3. The second norm of a "
+          "block "
+          "acts on the residual stream, as in the authors' code; our recipes take plain pre-norm "
+          "blocks (`norm_stream: false`), with which their results were measured.",
       .paper =
           "Hassani et al., \"Escaping the Big Data Paradigm with Compact Transformers\" (2021)",
       .shown = "cct_7_3x1",
