@@ -291,7 +291,8 @@ TEST(Summary, GivesConvolutionsTheirShapes) {
 TEST(Summary, IsTheSameWithRealWeights) {
   for (const auto* name :
        {"cct_2_3x2", "vit_c10_small", "resnet18", "r_vit_ti16", "hybrid_c10_tiny", "pvt_c10",
-        "pvt_v2_c10", "cvt_c10", "tnt_c10", "swin_c10", "swin_v2_c10"}) {
+        "pvt_v2_c10", "cvt_c10", "tnt_c10", "swin_c10", "swin_v2_c10", "addition_transformer",
+        "wave_transformer", "wave_rnn"}) {
     const auto chosen = choice(name);
     const auto model = chosen.build();
     model->train();

@@ -1,4 +1,5 @@
 #include "vitrine/nn/encoder_block.h"
+#include "vitrine/ops/activation.h"
 
 #include <gtest/gtest.h>
 

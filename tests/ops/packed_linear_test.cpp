@@ -5,7 +5,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/instruction_sets.h"
 #include "vitrine/kernels/packed_product.h"
-#include "vitrine/ops/gelu.h"
+#include "vitrine/ops/activation.h"
 
 namespace vitrine {
 namespace {
@@ -187,7 +187,7 @@ TEST(PackedLinear, HasTheGradientOfTheWeightThatItMultipliesWith) {
       EXPECT_TRUE(torch::allclose(gradient, weight.matmul(packed->values())));
       EXPECT_FALSE(packed_linear(c.x, *packed, bias).requires_grad());
       const auto activated = packed_linear_gelu(x, *packed, bias);
-      EXPECT_TRUE(activated.equal(vitrine::gelu(y)));
+      EXPECT_TRUE(activated.equal(activate(y, Activation::Gelu)));
       EXPECT_TRUE(torch::allclose(activated, torch::gelu(y), 1e-5, 1e-6));
       EXPECT_TRUE(torch::allclose(
           torch::autograd::grad({activated.sum()}, {x})[0],

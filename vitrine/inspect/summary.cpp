@@ -82,6 +82,17 @@ Sizes scaled_attention_output(const Inputs& in) {
   return {q.size(0), q.size(2), q.size(1) * v.size(3)};
 }
 Sizes like_input(const Inputs& in) { return in[0].toTensor().sizes().vec(); }
+Sizes lookup_output(const Inputs& in) {
+  auto sizes = like_input(in);
+  sizes.push_back(in[1].toTensor().size(1));
+  return sizes;
+}
+/// A state of (B, T, H) for an input of (B, T, C).
+Sizes recurrent_output(const Inputs& in) {
+  auto sizes = like_input(in);
+  sizes.back() = in[2].toTensorVector()[1].size(1);
+  return sizes;
+}
 
 struct AttentionSize {
   int64_t heads = 0, keys = 0;
@@ -127,6 +138,7 @@ const LayerKind* layer_kind(const std::string& op) {
       {"vitrine::group_norm", {"GroupNorm", per_layer_norm, 0, like_input}},
       {"aten::batch_norm", {"BatchNorm2d", per_batch_norm}},
       {"aten::embedding", {"Embedding", none, /*input=*/1}},
+      {"vitrine::lookup", {"Embedding", none, 0, lookup_output}},
       {"aten::matmul", {"MatMul", per_product}},
       {"aten::bmm", {"MatMul", per_product}},
       {"aten::mm", {"MatMul", per_product}},
@@ -142,8 +154,12 @@ const LayerKind* layer_kind(const std::string& op) {
       {"aten::rnn_tanh", {"RNN", per_recurrence}},
       {"aten::lstm", {"LSTM", per_recurrence}},
       {"aten::gru", {"GRU", per_recurrence}},
+      {"vitrine::rnn_tanh", {"RNN", per_recurrence, 0, recurrent_output}},
+      {"vitrine::lstm", {"LSTM", per_recurrence, 0, recurrent_output}},
+      {"vitrine::gru", {"GRU", per_recurrence, 0, recurrent_output}},
       {"aten::gelu", {"GELU", none}},
       {"vitrine::gelu", {"GELU", none, 0, like_input}},
+      {"vitrine::relu", {"ReLU", none, 0, like_input}},
       {"aten::relu", {"ReLU", none}},
       {"aten::relu_", {"ReLU", none}},
       {"aten::silu", {"SiLU", none}},

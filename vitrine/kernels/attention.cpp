@@ -10,9 +10,6 @@
 namespace vitrine::kernels {
 namespace {
 
-// Below this many multiply-adds for its scores a head is too small for packed factors.
-constexpr int64_t kSmallHead = 1 << 15;
-
 /// Products by BLAS; keeps the weights.
 template <typename T>
 class PlainAttention : public HeadAttention<T> {
@@ -72,8 +69,7 @@ std::unique_ptr<HeadAttention<double>> head_attention(const HeadShape& largest, 
 
 template <>
 std::unique_ptr<HeadAttention<float>> head_attention(const HeadShape& largest, Factors factors) {
-  if (largest.queries * largest.keys * largest.width < kSmallHead)
-    return std::make_unique<PlainAttention<float>>(largest);
+  if (!PackedAttention::suits(largest)) return std::make_unique<PlainAttention<float>>(largest);
   return std::make_unique<PackedAttention>(largest, factors);
 }
 

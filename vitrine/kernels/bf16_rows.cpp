@@ -132,25 +132,6 @@ void gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_
                   int32_t* words) {
   with_bf16([&](auto rounding) { gradient<decltype(rounding)>(p, d, {n, low, high}, dot, words); });
 }
-float row_dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, int64_t n) {
-  const FloatTag f;
-  auto total = hn::Zero(f);
-  int64_t i = 0;
-  for (; i + lanes_of(f) <= n; i += lanes_of(f))
-    total = hn::MulAdd(hn::LoadU(f, x + i), hn::LoadU(f, y + i), total);
-  float sum = hn::GetLane(hn::SumOfLanes(f, total));
-  for (; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-void row_scale(float* row, int64_t n, float factor) {
-  const FloatTag f;
-  const auto same = hn::Set(f, factor);
-  int64_t i = 0;
-  for (; i + lanes_of(f) <= n; i += lanes_of(f))
-    hn::StoreU(hn::Mul(hn::LoadU(f, row + i), same), f, row + i);
-  for (; i < n; ++i) row[i] *= factor;
-}
 
 }  // namespace vitrine::kernels::HWY_NAMESPACE
 #if HWY_TARGET == HWY_AVX3_DL
@@ -164,8 +145,6 @@ namespace vitrine::kernels {
 HWY_EXPORT(update_row);
 HWY_EXPORT(again_row);
 HWY_EXPORT(gradient_row);
-HWY_EXPORT(row_dot);
-HWY_EXPORT(row_scale);
 
 float bf16_softmax_update(float* row, int64_t n, int64_t low, int64_t high, float& running_max,
                           float& running_sum, int32_t* words) {
@@ -178,12 +157,6 @@ void bf16_softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t hig
 void bf16_softmax_gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_t high,
                                float dot, int32_t* words) {
   HWY_DYNAMIC_DISPATCH(gradient_row)(p, d, n, low, high, dot, words);
-}
-float dot_product(const float* x, const float* y, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(row_dot)(x, y, n);
-}
-void scale_row(float* row, int64_t n, float factor) {
-  HWY_DYNAMIC_DISPATCH(row_scale)(row, n, factor);
 }
 
 }  // namespace vitrine::kernels

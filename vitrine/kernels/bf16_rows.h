@@ -23,10 +23,4 @@ void bf16_softmax_from_logsumexp(float* row, int64_t n, int64_t low, int64_t hig
 void bf16_softmax_gradient_row(const float* p, const float* d, int64_t n, int64_t low, int64_t high,
                                float dot, int32_t* words);
 
-/// The sum of x[i] * y[i].
-float dot_product(const float* x, const float* y, int64_t n);
-
-/// row[i] *= factor.
-void scale_row(float* row, int64_t n, float factor);
-
 }  // namespace vitrine::kernels

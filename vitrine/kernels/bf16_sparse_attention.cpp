@@ -4,6 +4,7 @@
 #include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/dropout.h"
 #include "vitrine/kernels/packed_product.h"
+#include "vitrine/kernels/rows.h"
 #include "vitrine/kernels/small_bf16_product.h"
 #include "vitrine/kernels/sparse_tile.h"
 

@@ -1,6 +1,7 @@
 #include "vitrine/kernels/bf16_words.h"
 
 #include <algorithm>
+#include <bit>
 
 // Vectors of a size that only the machine knows cannot stand in arrays.
 #undef HWY_DISABLED_TARGETS
@@ -45,6 +46,17 @@ void round_by(const float* HWY_RESTRICT x, int64_t k, uint16_t* HWY_RESTRICT hal
 
 void round_numbers(const float* x, int64_t k, uint16_t* halves, float scale) {
   with_bf16([&](auto rounding) { round_by<decltype(rounding)>(x, k, halves, scale); });
+}
+
+void expand_numbers(const uint16_t* HWY_RESTRICT halves, int64_t k, float* HWY_RESTRICT x) {
+  const FloatTag f;
+  int64_t i = 0;
+  const hn::RebindToUnsigned<FloatTag> u;
+  for (; i + kLanes <= k; i += kLanes)
+    hn::StoreU(
+        hn::BitCast(f, hn::ShiftLeft<16>(hn::PromoteTo(u, hn::LoadU(HalfTag(), halves + i)))), f,
+        x + i);
+  for (; i < k; ++i) x[i] = std::bit_cast<float>(static_cast<uint32_t>(halves[i]) << 16);
 }
 
 void interleave(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t n,
@@ -139,6 +151,7 @@ HWY_AFTER_NAMESPACE();
 namespace vitrine::kernels {
 
 HWY_EXPORT(round_numbers);
+HWY_EXPORT(expand_numbers);
 HWY_EXPORT(interleave);
 HWY_EXPORT(interleave_all);
 HWY_EXPORT(add_rows);
@@ -147,6 +160,10 @@ HWY_EXPORT(transpose);
 void round_row(const float* x, int64_t k, int32_t* words, float scale) {
   if (k % 2 != 0) words[k / 2] = 0;
   HWY_DYNAMIC_DISPATCH(round_numbers)(x, k, reinterpret_cast<uint16_t*>(words), scale);
+}
+
+void expand_row(const int32_t* words, int64_t k, float* x) {
+  HWY_DYNAMIC_DISPATCH(expand_numbers)(reinterpret_cast<const uint16_t*>(words), k, x);
 }
 
 void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32_t* words) {

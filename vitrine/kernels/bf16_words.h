@@ -8,6 +8,9 @@ namespace vitrine::kernels {
 /// A row of k numbers times `scale`, rounded to bf16; ties to even.
 void round_row(const float* x, int64_t k, int32_t* words, float scale = 1);
 
+/// A row of k numbers in bf16 as they are.
+void expand_row(const int32_t* words, int64_t k, float* x);
+
 /// Of two rows of n bf16 numbers each, n words: a number of `even` in the lower half, of `odd` in
 /// the upper one. Without `odd` that is 0.
 void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32_t* words);

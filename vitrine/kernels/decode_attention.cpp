@@ -90,19 +90,6 @@ void attend(const DecodeHead& h, const int64_t* slots, int64_t visible, float* s
     mix<1>(hn::CappedTag<float, 1>(), h, slots, visible, scores, factor, c, out);
 }
 
-template <typename D>
-HWY_INLINE void quick_gelu_at(D f, float* x) {
-  const auto v = hn::LoadU(f, x);
-  const auto e = hn::Exp(f, hn::Mul(v, hn::Set(f, -1.702f)));
-  hn::StoreU(hn::Div(v, hn::Add(hn::Set(f, 1), e)), f, x);
-}
-
-void quick_gelu_all(float* x, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) quick_gelu_at(FloatTag(), x + i);
-  for (; i < n; ++i) quick_gelu_at(hn::CappedTag<float, 1>(), x + i);
-}
-
 }  // namespace vitrine::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -110,14 +97,11 @@ HWY_AFTER_NAMESPACE();
 namespace vitrine::kernels {
 
 HWY_EXPORT(attend);
-HWY_EXPORT(quick_gelu_all);
 
 void decode_attention(const DecodeHead& head, const int64_t* slots, int64_t visible, float* scores,
                       float* out) {
   HWY_DYNAMIC_DISPATCH(attend)(head, slots, visible, scores, out);
 }
-
-void quick_gelu(float* x, int64_t n) { HWY_DYNAMIC_DISPATCH(quick_gelu_all)(x, n); }
 
 }  // namespace vitrine::kernels
 #endif

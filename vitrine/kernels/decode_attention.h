@@ -19,7 +19,4 @@ struct DecodeHead {
 void decode_attention(const DecodeHead& head, const int64_t* slots, int64_t visible, float* scores,
                       float* out);
 
-/// x[i] *= sigmoid(1.702 x[i]).
-void quick_gelu(float* x, int64_t n);
-
 }  // namespace vitrine::kernels

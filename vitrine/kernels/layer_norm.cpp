@@ -22,9 +22,18 @@ HWY_INLINE void each(int64_t n, const F& f) {
   for (; i < n; ++i) f(single, i);
 }
 
-template <typename D, typename V>
-HWY_INLINE auto total(D d, V v) {
-  return hn::GetLane(hn::SumOfLanes(d, v));
+/// The sum of f(tag, i), vectors of numbers, over the same.
+template <typename T, typename F>
+HWY_INLINE T sum_of(int64_t n, const F& f) {
+  const hn::ScalableTag<T> whole;
+  const hn::CappedTag<T, 1> single;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(whole));
+  int64_t i = 0;
+  auto sums = hn::Zero(whole);
+  for (; i + lanes <= n; i += lanes) sums = hn::Add(sums, f(whole, i));
+  T sum = i > 0 ? hn::GetLane(hn::SumOfLanes(whole, sums)) : T(0);
+  for (; i < n; ++i) sum += hn::GetLane(f(single, i));
+  return sum;
 }
 
 template <typename T>
@@ -33,12 +42,11 @@ void forward(const NormRows<T>& r, const T* beta, T eps, T* y) {
   for (int64_t row = 0; row < r.rows; ++row) {
     const T* x = r.x + row * r.n;
     T* out = y + row * r.n;
-    T sum = 0, squares = 0;
-    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR { sum += total(d, hn::LoadU(d, x + i)); });
-    const T mean = sum * inv_n;
-    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
+    const T mean =
+        inv_n * sum_of<T>(r.n, [&](auto d, int64_t i) HWY_ATTR { return hn::LoadU(d, x + i); });
+    const T squares = sum_of<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto away = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
-      squares += total(d, hn::Mul(away, away));
+      return hn::Mul(away, away);
     });
     const T inv_std = 1 / std::sqrt(squares * inv_n + eps);
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
@@ -62,19 +70,20 @@ void backward(const NormRows<T>& r, const T* dy, T* dx, T* d_gamma, T* d_beta) {
     const auto unit = [&](auto d, int64_t i) HWY_ATTR {
       return hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, inv_std));
     };
-    T sum = 0, dot = 0;
-    each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
+    const auto scaled_gradient = [&](auto d, int64_t i) HWY_ATTR {
+      return hn::Mul(hn::LoadU(d, g + i), hn::LoadU(d, r.gamma + i));
+    };
+    const T sum = sum_of<T>(r.n, scaled_gradient);
+    const T dot = sum_of<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
       const auto gradient = hn::LoadU(d, g + i), u = unit(d, i);
-      const auto scaled = hn::Mul(gradient, hn::LoadU(d, r.gamma + i));
-      sum += total(d, scaled);
-      dot += total(d, hn::Mul(scaled, u));
       hn::StoreU(hn::MulAdd(gradient, u, hn::LoadU(d, d_gamma + i)), d, d_gamma + i);
       hn::StoreU(hn::Add(gradient, hn::LoadU(d, d_beta + i)), d, d_beta + i);
+      return hn::Mul(scaled_gradient(d, i), u);
     });
     each<T>(r.n, [&](auto d, int64_t i) HWY_ATTR {
-      const auto scaled = hn::Mul(hn::LoadU(d, g + i), hn::LoadU(d, r.gamma + i));
       const auto along = hn::MulAdd(unit(d, i), hn::Set(d, dot * inv_n), hn::Set(d, sum * inv_n));
-      hn::StoreU(hn::Mul(hn::Sub(scaled, along), hn::Set(d, inv_std)), d, out + i);
+      const auto across = hn::Sub(scaled_gradient(d, i), along);
+      hn::StoreU(hn::Mul(across, hn::Set(d, inv_std)), d, out + i);
     });
   }
 }

@@ -1,12 +1,12 @@
 #include "vitrine/kernels/packed_attention.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "vitrine/kernels/attention_scores.h"
 #include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/packed_product.h"
+#include "vitrine/kernels/rows.h"
 #include "vitrine/kernels/softmax.h"
 
 namespace vitrine::kernels {
@@ -39,20 +39,24 @@ PackedAttention::PackedAttention(const HeadShape& largest, Factors factors)
       padded_((largest.keys + kPadding - 1) / kPadding * kPadding),
       scores_(kQueriesAtOnce * padded_) {}
 
-PackedAttention::RowFactor PackedAttention::row_factor(Rows<const float> rows, int64_t count,
-                                                       int64_t width, float scale) {
-  if (!rounds() && scale == 1) return {words_at(rows.values), rows.stride};
-  const auto words = words_of(width, per_word_);
-  auto* out = room(row_words_, count * words);
-  for (int64_t r = 0; r < count; ++r) {
-    const float* row = rows.from(r).values;
-    if (rounds())
-      round_row(row, width, out + r * words, scale);
-    else
-      std::transform(row, row + width, numbers_at(out + r * words),
-                     [scale](float x) { return scale * x; });
-  }
-  return {out, words};
+bool PackedAttention::suits(const HeadShape& shape) {
+  constexpr int64_t kFewMultiplyAdds = 1 << 15;  // for its scores
+  return shape.queries * shape.keys * shape.width >= kFewMultiplyAdds;
+}
+
+Rows<const int32_t> PackedAttention::to_factor(Rows<const float> rows, int64_t count, int64_t width,
+                                               Words& words) {
+  if (!rounds()) return {words_at(rows.values), rows.stride};
+  const auto stride = words_of(width, per_word_);
+  auto* out = room(words, count * stride);
+  for (int64_t r = 0; r < count; ++r) round_row(rows.from(r).values, width, out + r * stride);
+  return {out, stride};
+}
+
+PackedAttention::WordRows PackedAttention::to_factors(const Head<float>& h) {
+  const auto& s = h.shape;
+  return {to_factor(h.q, s.queries, s.width, q_words_), to_factor(h.k, s.keys, s.width, k_words_),
+          to_factor(h.v, s.keys, s.value_width, v_words_)};
 }
 
 /// Of rows of weights or scores; `words` is where rounded ones go.
@@ -80,21 +84,20 @@ PackedAttention::RowFactor PackedAttention::column_factor(const int32_t* rows,
 }
 
 /// Each of the rows makes a column.
-void PackedAttention::pack_rows(Rows<const float> rows, int64_t count, int64_t width, Panels& to) {
-  const auto factor = row_factor(rows, count, width);
+void PackedAttention::pack_rows(Rows<const int32_t> rows, int64_t count, int64_t width,
+                                Panels& to) {
   const auto columns = layout_.columns;
   to.outputs = count;
   to.words = words_of(width, per_word_);
   auto* out = room(to.values, layout_.panels(count) * to.words * columns);
   for (int64_t first = 0; first < count; first += columns, out += to.words * columns)
-    transpose_words(factor.words + first * factor.row_stride, factor.row_stride,
-                    std::min(columns, count - first), to.words, out, columns);
+    transpose_words(rows.from(first).values, rows.stride, std::min(columns, count - first),
+                    to.words, out, columns);
 }
 
 /// Each of their columns makes a column.
-void PackedAttention::pack_columns(Rows<const float> rows, int64_t count, int64_t width,
-                                   float scale, Panels& to) {
-  const auto factor = row_factor(rows, count, width, scale);
+void PackedAttention::pack_columns(Rows<const int32_t> rows, int64_t count, int64_t width,
+                                   Panels& to) {
   const auto columns = layout_.columns;
   to.outputs = width;
   to.words = words_of(count, per_word_);
@@ -102,13 +105,13 @@ void PackedAttention::pack_columns(Rows<const float> rows, int64_t count, int64_
   for (int64_t first = 0; first < width; first += columns) {
     const auto inside = std::min(columns, width - first);
     for (int64_t word = 0; word < to.words; ++word, out += columns) {
-      const auto* row = factor.words + word * per_word_ * factor.row_stride;
+      const auto* row = rows.from(word * per_word_).values;
       if (!rounds()) {
         std::copy_n(row + first, inside, out);
         continue;
       }
       const auto* even = reinterpret_cast<const uint16_t*>(row);
-      const auto* odd = reinterpret_cast<const uint16_t*>(row + factor.row_stride);
+      const auto* odd = reinterpret_cast<const uint16_t*>(row + rows.stride);
       interleave_rows(even + first, 2 * word + 1 < count ? odd + first : nullptr, inside, out);
     }
   }
@@ -132,26 +135,39 @@ void PackedAttention::multiply(const RowFactor& rows, int64_t count, const Panel
 const float* PackedAttention::kept_weights(const float* kept, int64_t count) {
   if (!rounds()) return kept;
   auto* weights = room(weights_, count * padded_);
-  const auto* halves = reinterpret_cast<const uint16_t*>(kept);
-  for (int64_t i = 0; i < count * padded_; ++i)
-    weights[i] = std::bit_cast<float>(static_cast<uint32_t>(halves[i]) << 16);
+  expand_row(words_at(kept), count * padded_, weights);
   return weights;
 }
 
 void PackedAttention::forward(const Head<float>& h, float* kept, Rows<float> out) {
+  forward(h, to_factors(h), kept, out);
+}
+
+void PackedAttention::backward(const Head<float>& h, const float* kept, Rows<const float> d_out,
+                               const HeadGradients<float>& g) {
+  backward(h, to_factors(h), kept, d_out, g);
+}
+
+void PackedAttention::forward(const Head<float>& h, const WordRows& in, float* kept,
+                              Rows<float> out) {
   const auto& s = h.shape;
-  pack_rows(h.k, s.keys, s.width, keys_);
-  pack_columns(h.v, s.keys, s.value_width, /*scale=*/1, values_);
+  // Without a bias the softmax scales.
+  const bool biased = h.bias || h.mask;
+  pack_rows(in.k, s.keys, s.width, keys_);
+  pack_columns(in.v, s.keys, s.value_width, values_);
   auto* some_words = room(weight_words_, kQueriesAtOnce * kept_per_query());
   for (int64_t first = 0; first < s.queries; first += kQueriesAtOnce) {
     const auto count = std::min(kQueriesAtOnce, s.queries - first);
     float* keep = kept ? kept + first * kept_per_query() : nullptr;
     float* weights = keep && !rounds() ? keep : scores_.data();
     const Rows<float> rows{weights, padded_};
-    multiply(row_factor(h.q.from(first), count, s.width, h.scale), count, keys_, rows);
-    add_to_scores(h, first, count, rows);
+    multiply({in.q.from(first).values, in.q.stride}, count, keys_, rows);
+    if (biased) {
+      for (int64_t r = 0; r < count; ++r) scale_row(rows.from(r).values, s.keys, h.scale);
+      add_to_scores(h, first, count, rows);
+    }
     fill_padding(weights, count, s.keys, padded_, -std::numeric_limits<float>::infinity());
-    softmax_rows(weights, count, padded_);
+    softmax_rows(weights, count, padded_, biased ? 1 : h.scale);
     auto factor =
         weight_factor(weights, count, keep ? reinterpret_cast<int32_t*>(keep) : some_words);
     if (h.dropout.probability > 0) {
@@ -163,15 +179,16 @@ void PackedAttention::forward(const Head<float>& h, float* kept, Rows<float> out
   }
 }
 
-void PackedAttention::backward(const Head<float>& h, const float* kept, Rows<const float> d_out,
-                               const HeadGradients<float>& g) {
+void PackedAttention::backward(const Head<float>& h, const WordRows& in, const float* kept,
+                               Rows<const float> d_out, const HeadGradients<float>& g) {
   const auto& s = h.shape;
   const auto stride = kept_per_query();
   const bool drops = h.dropout.probability > 0;
-  pack_rows(h.v, s.keys, s.value_width, values_);
-  pack_columns(h.k, s.keys, s.width, h.scale, keys_);
-  pack_columns(h.q, s.queries, s.width, h.scale, queries_);
-  pack_columns(d_out, s.queries, s.value_width, /*scale=*/1, d_out_);
+  const auto d_rows = to_factor(d_out, s.queries, s.value_width, d_out_words_);
+  pack_rows(in.v, s.keys, s.value_width, values_);
+  pack_columns(in.k, s.keys, s.width, keys_);
+  pack_columns(in.q, s.queries, s.width, queries_);
+  pack_columns(d_rows, s.queries, s.value_width, d_out_);
   auto* d_scores = room(score_words_, s.queries * stride);
   auto* dropped = room(weight_words_, drops ? s.queries * stride : 0);
   for (int64_t first = 0; first < s.queries; first += kQueriesAtOnce) {
@@ -180,11 +197,15 @@ void PackedAttention::backward(const Head<float>& h, const float* kept, Rows<con
     auto* to = d_scores + first * stride;
     float* gradient = rounds() ? scores_.data() : numbers_at(to);  // of the weights, then scores
     const Rows<float> rows{gradient, padded_};
-    multiply(row_factor(d_out.from(first), count, s.value_width), count, values_, rows);
+    multiply({d_rows.from(first).values, d_rows.stride}, count, values_, rows);
     fill_padding(gradient, count, s.keys, padded_, 0);
     drop_weights<float>(h, first, count, {gradient, padded_}, rows);
-    softmax_rows_backward(weights, gradient, gradient, count, padded_);
-    add_to_bias<float>(h, first, count, {gradient, padded_}, g.bias);
+    // The bias is added behind the scale.
+    softmax_rows_backward(weights, gradient, gradient, count, padded_, g.bias ? 1 : h.scale);
+    if (g.bias) {
+      add_to_bias<float>(h, first, count, {gradient, padded_}, g.bias);
+      scale_row(gradient, count * padded_, h.scale);
+    }
     multiply(weight_factor(gradient, count, to), count, keys_, g.q.from(first));
     if (!drops) continue;
     auto* words = dropped + first * stride;

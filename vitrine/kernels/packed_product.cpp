@@ -14,8 +14,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "vitrine/kernels/activation-inl.h"
 #include "vitrine/kernels/bf16-inl.h"
-#include "vitrine/kernels/gelu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL

@@ -15,7 +15,7 @@ namespace vitrine::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
-void softmax(T* HWY_RESTRICT x, int64_t n) {
+void softmax(T* HWY_RESTRICT x, int64_t n, T scale) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   auto top = hn::Set(d, -std::numeric_limits<T>::infinity());
@@ -24,15 +24,15 @@ void softmax(T* HWY_RESTRICT x, int64_t n) {
   T max = hn::GetLane(hn::MaxOfLanes(d, top));
   for (; i < n; ++i) max = x[i] > max ? x[i] : max;
 
-  const auto shift = hn::Set(d, max);
+  const auto shift = hn::Set(d, max), times = hn::Set(d, scale);
   auto total = hn::Zero(d);
   for (i = 0; i + lanes <= n; i += lanes) {
-    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), shift));
+    const auto e = hn::Exp(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i), shift), times));
     total = hn::Add(total, e);
     hn::StoreU(e, d, x + i);
   }
   T sum = hn::GetLane(hn::SumOfLanes(d, total));
-  for (; i < n; ++i) sum += x[i] = std::exp(x[i] - max);
+  for (; i < n; ++i) sum += x[i] = std::exp((x[i] - max) * scale);
 
   const T inverse = 1 / sum;
   const auto factor = hn::Set(d, inverse);
@@ -42,7 +42,7 @@ void softmax(T* HWY_RESTRICT x, int64_t n) {
 }
 
 template <typename T>
-void softmax_gradient(const T* y, const T* dy, T* dx, int64_t n) {
+void softmax_gradient(const T* y, const T* dy, T* dx, int64_t n, T scale) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   auto total = hn::Zero(d);
@@ -52,22 +52,24 @@ void softmax_gradient(const T* y, const T* dy, T* dx, int64_t n) {
   T dot = hn::GetLane(hn::SumOfLanes(d, total));
   for (; i < n; ++i) dot += y[i] * dy[i];
 
-  const auto mean = hn::Set(d, dot);
-  for (i = 0; i + lanes <= n; i += lanes)
-    hn::StoreU(hn::Mul(hn::LoadU(d, y + i), hn::Sub(hn::LoadU(d, dy + i), mean)), d, dx + i);
-  for (; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+  const auto mean = hn::Set(d, dot), times = hn::Set(d, scale);
+  for (i = 0; i + lanes <= n; i += lanes) {
+    const auto away = hn::Mul(hn::Sub(hn::LoadU(d, dy + i), mean), times);
+    hn::StoreU(hn::Mul(hn::LoadU(d, y + i), away), d, dx + i);
+  }
+  for (; i < n; ++i) dx[i] = y[i] * ((dy[i] - dot) * scale);
 }
 
 /// For rows shorter than a vector: the exponentials of all rows together.
 template <typename T>
-void short_softmax_rows(T* HWY_RESTRICT x, int64_t rows, int64_t n) {
+void short_softmax_rows(T* HWY_RESTRICT x, int64_t rows, int64_t n, T scale) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = 0; r < rows; ++r) {
     T* row = x + r * n;
     T max = row[0];
     for (int64_t i = 1; i < n; ++i) max = row[i] > max ? row[i] : max;
-    for (int64_t i = 0; i < n; ++i) row[i] -= max;
+    for (int64_t i = 0; i < n; ++i) row[i] = (row[i] - max) * scale;
   }
   int64_t i = 0;
   for (; i + lanes <= rows * n; i += lanes) hn::StoreU(hn::Exp(d, hn::LoadU(d, x + i)), d, x + i);
@@ -82,19 +84,20 @@ void short_softmax_rows(T* HWY_RESTRICT x, int64_t rows, int64_t n) {
 }
 
 template <typename T>
-void all_rows(T* x, int64_t rows, int64_t n) {
+void all_rows(T* x, int64_t rows, int64_t n, T scale) {
   const hn::ScalableTag<T> d;
-  if (n < static_cast<int64_t>(hn::Lanes(d))) return short_softmax_rows(x, rows, n);
-  for (int64_t r = 0; r < rows; ++r) softmax(x + r * n, n);
+  if (n < static_cast<int64_t>(hn::Lanes(d))) return short_softmax_rows(x, rows, n, scale);
+  for (int64_t r = 0; r < rows; ++r) softmax(x + r * n, n, scale);
 }
 
-void softmax_f(float* x, int64_t rows, int64_t n) { all_rows(x, rows, n); }
-void softmax_d(double* x, int64_t rows, int64_t n) { all_rows(x, rows, n); }
-void gradient_f(const float* y, const float* dy, float* dx, int64_t rows, int64_t n) {
-  for (int64_t r = 0; r < rows; ++r) softmax_gradient(y + r * n, dy + r * n, dx + r * n, n);
+void softmax_f(float* x, int64_t rows, int64_t n, float scale) { all_rows(x, rows, n, scale); }
+void softmax_d(double* x, int64_t rows, int64_t n, double scale) { all_rows(x, rows, n, scale); }
+void gradient_f(const float* y, const float* dy, float* dx, int64_t rows, int64_t n, float scale) {
+  for (int64_t r = 0; r < rows; ++r) softmax_gradient(y + r * n, dy + r * n, dx + r * n, n, scale);
 }
-void gradient_d(const double* y, const double* dy, double* dx, int64_t rows, int64_t n) {
-  for (int64_t r = 0; r < rows; ++r) softmax_gradient(y + r * n, dy + r * n, dx + r * n, n);
+void gradient_d(const double* y, const double* dy, double* dx, int64_t rows, int64_t n,
+                double scale) {
+  for (int64_t r = 0; r < rows; ++r) softmax_gradient(y + r * n, dy + r * n, dx + r * n, n, scale);
 }
 
 }  // namespace vitrine::kernels::HWY_NAMESPACE
@@ -108,17 +111,19 @@ HWY_EXPORT(softmax_d);
 HWY_EXPORT(gradient_f);
 HWY_EXPORT(gradient_d);
 
-void softmax_rows(float* x, int64_t rows, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(softmax_f)(x, rows, n);
+void softmax_rows(float* x, int64_t rows, int64_t n, float scale) {
+  HWY_DYNAMIC_DISPATCH(softmax_f)(x, rows, n, scale);
 }
-void softmax_rows(double* x, int64_t rows, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(softmax_d)(x, rows, n);
+void softmax_rows(double* x, int64_t rows, int64_t n, double scale) {
+  HWY_DYNAMIC_DISPATCH(softmax_d)(x, rows, n, scale);
 }
-void softmax_rows_backward(const float* y, const float* dy, float* dx, int64_t rows, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(gradient_f)(y, dy, dx, rows, n);
+void softmax_rows_backward(const float* y, const float* dy, float* dx, int64_t rows, int64_t n,
+                           float scale) {
+  HWY_DYNAMIC_DISPATCH(gradient_f)(y, dy, dx, rows, n, scale);
 }
-void softmax_rows_backward(const double* y, const double* dy, double* dx, int64_t rows, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(gradient_d)(y, dy, dx, rows, n);
+void softmax_rows_backward(const double* y, const double* dy, double* dx, int64_t rows, int64_t n,
+                           double scale) {
+  HWY_DYNAMIC_DISPATCH(gradient_d)(y, dy, dx, rows, n, scale);
 }
 
 }  // namespace vitrine::kernels

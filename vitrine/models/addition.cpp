@@ -3,16 +3,21 @@
 #include "vitrine/core/error.h"
 #include "vitrine/nn/initialize.h"
 #include "vitrine/ops/layer_norm.h"
+#include "vitrine/ops/lookup.h"
 
 namespace vitrine {
 namespace {
 
 constexpr int64_t kPositions = 4, kDigits = 10;
 
-/// (B, 4) digits -> (B, 4, 10), 1 at the digit.
-torch::Tensor one_hot(const torch::Tensor& digits, const torch::Tensor& like) {
+void check_digits(const torch::Tensor& digits) {
   check(digits.dim() == 2 && digits.size(1) == kPositions,
         "addition: input {} is not (B, {}) digits", fmt::join(digits.sizes(), "x"), kPositions);
+}
+
+/// (B, 4) digits -> (B, 4, 10), 1 at the digit.
+torch::Tensor one_hot(const torch::Tensor& digits, const torch::Tensor& like) {
+  check_digits(digits);
   const auto values = torch::arange(kDigits, digits.options());
   return digits.unsqueeze(2).eq(values).to(like.scalar_type());
 }
@@ -110,8 +115,8 @@ AdditionTransformer::AdditionTransformer(const AdditionTransformerConfig& c) : c
 }
 
 torch::Tensor AdditionTransformer::features(const torch::Tensor& digits) {
-  const auto& table = embedding->weight;                                       // (10, embed)
-  auto tokens = positions(linear_product(one_hot(digits, table), table.t()));  // (B, 4, embed)
+  check_digits(digits);
+  auto tokens = positions(lookup(digits, embedding->weight));  // (B, 4, embed)
   tokens = blocks->forward(tokens, recompute_blocks);
   if (norm) tokens = layer_norm(tokens, norm);
   return tokens.flatten(1);  // (B, 4 * embed)

@@ -3,8 +3,8 @@
 #include "vitrine/core/checks.h"
 #include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
+#include "vitrine/ops/activation.h"
 #include "vitrine/ops/dropout.h"
-#include "vitrine/ops/gelu.h"
 
 namespace vitrine {
 namespace {
@@ -132,12 +132,12 @@ TokenGeluNormHeadImpl::TokenGeluNormHeadImpl(int64_t dim, int64_t classes, doubl
 
 torch::Tensor TokenGeluNormHeadImpl::forward(const torch::Tensor& x) {
   const auto token_logits =
-      keyed_dropout(vitrine::gelu(fc(x)), dropout, is_training());  // (B, T, N)
-  return norm(read_token(token_logits));                            // (B, N)
+      keyed_dropout(activate(fc(x), Activation::Gelu), dropout, is_training());  // (B, T, N)
+  return norm(read_token(token_logits));                                         // (B, N)
 }
 
 torch::Tensor TokenGeluNormHeadImpl::logits(const torch::Tensor& token) {
-  return norm(keyed_dropout(vitrine::gelu(fc(token)), dropout, is_training()));
+  return norm(keyed_dropout(activate(fc(token), Activation::Gelu), dropout, is_training()));
 }
 
 Vit::Vit(const VitConfig& c) : config(c) {

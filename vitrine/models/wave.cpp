@@ -4,6 +4,7 @@
 #include "vitrine/nn/initialize.h"
 #include "vitrine/nn/readout.h"
 #include "vitrine/ops/layer_norm.h"
+#include "vitrine/ops/recurrent.h"
 
 namespace vitrine {
 namespace {
@@ -109,14 +110,11 @@ WaveRnn::WaveRnn(const WaveRnnConfig& c) : config(c) {
   head = register_module("head", Linear(H, 1));
 }
 
-torch::Tensor WaveRnn::states(const torch::Tensor& x) {
-  if (rnn) return std::get<0>(rnn->forward(x));
-  return lstm ? std::get<0>(lstm->forward(x)) : std::get<0>(gru->forward(x));
-}
-
 torch::Tensor WaveRnn::features(const torch::Tensor& values) {
   check_values(values);
-  return states(values.unsqueeze(2)).select(1, -1);  // (B, hidden)
+  const auto weights = rnn ? rnn->all_weights() : lstm ? lstm->all_weights() : gru->all_weights();
+  return last_state(values.unsqueeze(2), {weights[0], weights[1], weights[2], weights[3]},
+                    config.cell);  // (B, hidden)
 }
 
 torch::Tensor WaveRnn::logits(const torch::Tensor& features) {

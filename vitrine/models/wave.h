@@ -5,6 +5,7 @@
 // and predicts from its last state.
 
 #include "vitrine/core/fields.h"
+#include "vitrine/core/recurrent_cell.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/encoder_block.h"
 #include "vitrine/nn/positional_encoding.h"
@@ -44,7 +45,6 @@ class WaveTransformer : public Model {
   Linear head{nullptr};
 };
 
-enum class Cell { Rnn, Lstm, Gru };
 const Choices<Cell>& cell_names();
 
 struct WaveRnnConfig {
@@ -70,10 +70,6 @@ class WaveRnn : public Model {
   torch::nn::LSTM lstm{nullptr};  // with Cell::Lstm only
   torch::nn::GRU gru{nullptr};    // with Cell::Gru only
   Linear head{nullptr};
-
- private:
-  /// The state after each value: (B, T, 1) -> (B, T, hidden).
-  torch::Tensor states(const torch::Tensor& x);
 };
 
 }  // namespace vitrine

@@ -2,8 +2,8 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/nn/conv_embed.h"
+#include "vitrine/ops/activation.h"
 #include "vitrine/ops/dropout.h"
-#include "vitrine/ops/gelu.h"
 
 namespace vitrine {
 
@@ -21,7 +21,7 @@ ConvFeedForwardImpl::ConvFeedForwardImpl(const ConvFeedForwardConfig& c) : confi
 
 torch::Tensor ConvFeedForwardImpl::forward(const torch::Tensor& x) {
   const auto map = dwconv(as_feature_map(fc1(x), config.grid));  // (B, hidden, rows, columns)
-  const auto hidden = keyed_dropout(vitrine::gelu(as_tokens(map)), config.dropout,
+  const auto hidden = keyed_dropout(activate(as_tokens(map), Activation::Gelu), config.dropout,
                                     is_training());                  // (B, T, hidden)
   return keyed_dropout(fc2(hidden), config.dropout, is_training());  // (B, T, C)
 }

@@ -2,10 +2,14 @@
 
 #include <torch/torch.h>
 
+#include <optional>
+
 #include "vitrine/core/fields.h"
 #include "vitrine/nn/block.h"
 #include "vitrine/nn/efficient_attention.h"
 #include "vitrine/nn/feed_forward.h"
+#include "vitrine/ops/packed_block.h"
+#include "vitrine/ops/training/encoder_block.h"
 
 namespace vitrine {
 
@@ -60,6 +64,17 @@ class EncoderBlockImpl : public BlockImpl {
   LayerScale ls1{nullptr}, ls2{nullptr};  // with config.layer_scale only
 
  private:
+  /// The precision in which the block learns as one operation; nothing if its layers run one after
+  /// the other, because it is of another form, does not learn or somebody looks inside.
+  std::optional<Precision> learns_as_one(const torch::Tensor& x) const;
+  /// The same for packed weights, without gradients.
+  bool runs_as_one(const torch::Tensor& x) const;
+  /// Pre-norm, with softmax attention over all pairs of tokens.
+  bool is_usual() const;
+  bool is_packed() const;
+  PackedBlock packed() const;
+  EncoderBlockWeights training_weights() const;
+  EncoderBlockSettings training_settings() const;
   /// The block around `attend`, its attention over all tokens or over the next one.
   template <typename Attend>
   torch::Tensor around(const torch::Tensor& x, const Attend& attend);

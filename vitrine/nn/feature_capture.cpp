@@ -12,6 +12,8 @@ thread_local FeatureCapture* innermost_features = nullptr;
 FeatureCapture::FeatureCapture() : outer_(innermost_features) { innermost_features = this; }
 FeatureCapture::~FeatureCapture() { innermost_features = outer_; }
 
+bool FeatureCapture::wanted() { return innermost_features != nullptr; }
+
 void FeatureCapture::note(const torch::Tensor& features) {
   if (innermost_features == nullptr) return;
   TORCH_INTERNAL_ASSERT(features.dim() == 3 || features.dim() == 4, "features ", features.sizes(),

@@ -15,6 +15,8 @@ class FeatureCapture {
   FeatureCapture& operator=(const FeatureCapture&) = delete;
   ~FeatureCapture();
 
+  /// Whether one lives on this thread.
+  static bool wanted();
   /// For layers: hands the features to the innermost capture of this thread, if there is one.
   static void note(const torch::Tensor& features);
 

@@ -1,8 +1,8 @@
 #include "vitrine/nn/feed_forward.h"
 
 #include "vitrine/core/error.h"
+#include "vitrine/ops/activation.h"
 #include "vitrine/ops/dropout.h"
-#include "vitrine/ops/gelu.h"
 #include "vitrine/ops/training/feed_forward.h"
 
 namespace vitrine {
@@ -13,20 +13,6 @@ const Choices<Activation>& activation_names() {
                                             {"quick_gelu", Activation::QuickGelu},
                                             {"gelu_tanh", Activation::GeluTanh}};
   return names;
-}
-
-torch::Tensor activate(const torch::Tensor& x, Activation activation) {
-  switch (activation) {
-    case Activation::Gelu:
-      return vitrine::gelu(x);
-    case Activation::Relu:
-      return torch::relu(x);
-    case Activation::QuickGelu:
-      return x * torch::sigmoid(1.702 * x);
-    case Activation::GeluTanh:
-      return at::gelu(x, "tanh");
-  }
-  fail("activation {} is not known", static_cast<int>(activation));
 }
 
 void FeedForwardConfig::validate() const {
@@ -44,10 +30,10 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardConfig& c) : config(c) {
 
 torch::Tensor FeedForwardImpl::hidden_layers(const torch::Tensor& x) {
   const auto p = is_training() ? config.dropout : 0;
-  const bool plain = config.activation == Activation::Gelu && !fc1->packed();
-  if (const auto precision = plain ? own_products(x, fc1->weight) : std::nullopt)
+  if (const auto precision = fc1->packed() ? std::nullopt : own_products(x, fc1->weight))
     return training_feed_forward(x.to(torch::kFloat),
-                                 {fc1->weight, fc1->bias, fc2->weight, fc2->bias}, p, *precision);
+                                 {fc1->weight, fc1->bias, fc2->weight, fc2->bias},
+                                 config.activation, p, *precision);
   const auto hidden = config.activation == Activation::Gelu
                           ? fc1->gelu(x)
                           : activate(fc1(x), config.activation);  // (B, T, hidden)

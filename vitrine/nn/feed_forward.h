@@ -2,16 +2,13 @@
 
 #include <torch/torch.h>
 
+#include "vitrine/core/activation.h"
 #include "vitrine/core/fields.h"
 #include "vitrine/nn/linear.h"
 
 namespace vitrine {
 
-/// `GeluTanh` is GELU with a tanh in place of erf, `QuickGelu` is x sigmoid(1.702 x): both are
-/// close to GELU.
-enum class Activation { Gelu, Relu, QuickGelu, GeluTanh };
 const Choices<Activation>& activation_names();
-torch::Tensor activate(const torch::Tensor& x, Activation activation);
 
 struct FeedForwardConfig {
   int64_t dim = 64;

@@ -6,28 +6,37 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/nn/recompute.h"
+#include "vitrine/ops/activation.h"
 #include "vitrine/ops/cpu_kernel.h"
-#include "vitrine/ops/gelu.h"
 #include "vitrine/ops/packed_linear.h"
 #include "vitrine/ops/torch_compat.h"
 #include "vitrine/ops/training/linear.h"
+#include "vitrine/ops/training/small_linear.h"
 
 namespace vitrine {
 
-std::optional<Precision> own_products(const torch::Tensor& x, const torch::Tensor& weight) {
-  constexpr int64_t kFewMultiplyAdds = 1 << 20;
+std::optional<Precision> learning_precision(const torch::Tensor& x, const torch::Tensor& weight) {
   if (!has_cpu_kernel(weight)) return std::nullopt;
   if (cpu_autocast_enabled()) return Precision::BFloat16;
   const bool learns =
       backward_follows() && weight.requires_grad() && weight.scalar_type() == torch::kFloat;
-  const bool worthwhile = x.numel() * weight.size(0) >= kFewMultiplyAdds;
-  if (!learns || !worthwhile || x.scalar_type() != torch::kFloat) return std::nullopt;
+  if (!learns || x.scalar_type() != torch::kFloat) return std::nullopt;
   return Precision::Float32;
+}
+
+std::optional<Precision> own_products(const torch::Tensor& x, const torch::Tensor& weight) {
+  constexpr int64_t kFewMultiplyAdds = 1 << 20;
+  const auto precision = learning_precision(x, weight);
+  const bool few = x.numel() * weight.size(0) < kFewMultiplyAdds;
+  return few && precision == Precision::Float32 ? std::nullopt : precision;
 }
 
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias) {
+  constexpr int64_t kTinyMultiplyAdds = 1 << 15;
   const auto precision = own_products(x, weight);
+  if (!precision && learning_precision(x, weight) && x.numel() * weight.size(0) < kTinyMultiplyAdds)
+    return small_linear(x, weight, bias);
   if (!precision) return torch::linear(x, weight, bias);
   return training_linear(x.to(torch::kFloat), weight, bias, *precision);
 }
@@ -54,7 +63,8 @@ torch::Tensor LinearImpl::product(const torch::Tensor& x, const torch::Tensor& o
 }
 
 torch::Tensor LinearImpl::gelu(const torch::Tensor& x) const {
-  return packed_ ? packed_linear_gelu(x, *packed_, bias) : vitrine::gelu(product(x, bias));
+  return packed_ ? packed_linear_gelu(x, *packed_, bias)
+                 : activate(product(x, bias), Activation::Gelu);
 }
 
 Precision LinearImpl::precision() const {

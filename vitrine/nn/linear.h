@@ -31,8 +31,11 @@ struct LinearConfig {
 torch::Tensor linear_product(const torch::Tensor& x, const torch::Tensor& weight,
                              const torch::Tensor& bias = {});
 
-/// The precision in which our kernels multiply x with this weight: bf16 in mixed precision, fp32
-/// where it learns from rows enough. Nothing if torch does.
+/// The precision in which our kernels can multiply x with this weight: bf16 in mixed precision,
+/// fp32 where it learns. Nothing if torch has to.
+std::optional<Precision> learning_precision(const torch::Tensor& x, const torch::Tensor& weight);
+
+/// The same, but nothing in fp32 if x has so few rows that torch is as fast.
 std::optional<Precision> own_products(const torch::Tensor& x, const torch::Tensor& weight);
 
 /// A layer of learned weight and bias: (..., in) -> (..., out). The initial weights are those of

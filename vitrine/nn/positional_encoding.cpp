@@ -78,7 +78,7 @@ torch::Tensor PositionEmbedding::operator()(const torch::Tensor& x) const {
   const auto T = x.size(1), all = encoding.size(1);
   const bool sequence = config_.rows == 1 && config_.prefix == 0;
   check(sequence ? T <= all : T == all, "positions: {} tokens do not fit {} positions", T, all);
-  return x + encoding.narrow(1, 0, T).to(x.options());
+  return x + (T == all ? encoding : encoding.narrow(1, 0, T)).to(x.options());
 }
 
 }  // namespace vitrine

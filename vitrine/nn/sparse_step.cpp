@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vitrine/kernels/activation.h"
 #include "vitrine/kernels/decode_attention.h"
 #include "vitrine/kernels/layer_norm.h"
 #include "vitrine/nn/sparse_block.h"
@@ -49,7 +50,7 @@ class SequencesStep {
     for (int64_t i = 0; i < numbers_of_all; ++i) y[i] += x[i];
     norm(y, block_.norm2);
     product(block_.mlp->fc1, normed_, hidden_);
-    kernels::quick_gelu(hidden_, count_ * block_.config.hidden);
+    kernels::activate(Activation::QuickGelu, hidden_, count_ * block_.config.hidden, hidden_);
     product(block_.mlp->fc2, hidden_, mixed_);
     for (int64_t i = 0; i < numbers_of_all; ++i) y[i] += mixed_[i];
   }
@@ -64,7 +65,7 @@ class SequencesStep {
   }
 
   void product(const Linear& layer, const float* x, float* y) const {
-    layer->packed()->rows(x, count_, values_or_null(layer->bias), y);
+    layer->packed()->rows(x, count_, values_or_null(layer->bias), /*gelu=*/false, y);
   }
 
   /// The attention of one sequence, whose key and value are stored first.

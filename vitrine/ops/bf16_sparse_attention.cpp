@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "vitrine/core/error.h"
-#include "vitrine/kernels/bf16_rows.h"
 #include "vitrine/kernels/bf16_sparse_attention.h"
 #include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/packed_product.h"
+#include "vitrine/kernels/rows.h"
 #include "vitrine/ops/panel_loop.h"
 #include "vitrine/ops/random_key.h"
 #include "vitrine/ops/sparse_call.h"

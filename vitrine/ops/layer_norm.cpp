@@ -59,10 +59,11 @@ struct NarrowNorm : torch::autograd::Function<NarrowNorm> {
     const auto dy = gradients[0].contiguous();
     const auto n = x.size(-1), pieces = pieces_of(x);
     auto dx = torch::empty_like(x);
-    auto sums = torch::zeros({2, pieces, n}, x.options());  // of gamma and beta, piece by piece
+    // Of gamma and beta, piece by piece.
+    auto gamma_sums = torch::zeros({pieces, n}, x.options()),
+         beta_sums = torch::zeros_like(gamma_sums);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "layer_norm_backward", [&] {
-      auto* d_gamma = sums.data_ptr<scalar_t>();
-      auto* d_beta = d_gamma + pieces * n;
+      auto *d_gamma = gamma_sums.data_ptr<scalar_t>(), *d_beta = beta_sums.data_ptr<scalar_t>();
       at::parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const auto first = i * kRowsPerPiece * n;
@@ -72,8 +73,10 @@ struct NarrowNorm : torch::autograd::Function<NarrowNorm> {
         }
       });
     });
-    const auto total = sums.sum(1);
-    return {dx, total[0], total[1], {}};
+    const auto total = [&](const torch::Tensor& sums) {
+      return pieces == 1 ? sums.squeeze(0) : sums.sum(0);
+    };
+    return {dx, total(gamma_sums), total(beta_sums), {}};
   }
 };
 

@@ -5,7 +5,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/packed_product.h"
-#include "vitrine/ops/gelu.h"
+#include "vitrine/ops/activation.h"
 #include "vitrine/ops/panel_loop.h"
 
 namespace vitrine {
@@ -29,7 +29,7 @@ class PanelWeight : public PackedWeight {
 
   int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
 
-  void rows(const float* x, int64_t M, const float* bias, float* y) const override {
+  void rows(const float* x, int64_t M, const float* bias, bool gelu, float* y) const override {
     std::vector<float> padded;  // where the last panel is not full
     const auto outputs = layout.panels(N) * layout.columns;
     if (bias != nullptr && outputs != N) {
@@ -43,7 +43,8 @@ class PanelWeight : public PackedWeight {
                              .panels = panels.data_ptr<int32_t>(),
                              .bias = bias,
                              .y = y,
-                             .y_stride = N};
+                             .y_stride = N,
+                             .gelu = gelu};
     run(x, M, p);
   }
 
@@ -249,7 +250,7 @@ torch::Tensor packed_linear(const torch::Tensor& x, const PackedWeight& weight,
 
 torch::Tensor packed_linear_gelu(const torch::Tensor& x, const PackedWeight& weight,
                                  const torch::Tensor& bias) {
-  if (needs_gradient(x)) return vitrine::gelu(packed_linear(x, weight, bias));
+  if (needs_gradient(x)) return activate(packed_linear(x, weight, bias), Activation::Gelu);
   return weight.gelu_product(x.detach(), detached(bias));
 }
 

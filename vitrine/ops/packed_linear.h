@@ -21,9 +21,9 @@ class PackedWeight {
     return compute(x, bias, /*gelu=*/true);
   }
   virtual Precision precision() const = 0;
-  /// The same product for the rows of x, (M, K) -> (M, N), where `bias` may be null: for the few
-  /// rows of a step, which a thread of its own computes.
-  virtual void rows(const float* x, int64_t M, const float* bias, float* y) const = 0;
+  /// The same product, or its GELU, for the rows of x, (M, K) -> (M, N), where `bias` may be null:
+  /// for rows that a thread takes through several layers.
+  virtual void rows(const float* x, int64_t M, const float* bias, bool gelu, float* y) const = 0;
   /// The weight that products see, in fp32: (N, K).
   virtual torch::Tensor values() const = 0;
   virtual int64_t bytes() const = 0;

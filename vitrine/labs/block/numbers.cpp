@@ -18,6 +18,7 @@
 #include "vitrine/nn/parameter_count.h"
 #include "vitrine/nn/plain_values.h"
 #include "vitrine/nn/positional_encoding.h"
+#include "vitrine/ops/activation.h"
 #include "vitrine/ops/layer_norm.h"
 #include "vitrine/train/trainer.h"
 

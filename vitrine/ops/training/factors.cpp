@@ -12,19 +12,6 @@
 namespace vitrine {
 namespace {
 
-int64_t numbers_per_word(Precision precision) {
-  return precision == Precision::BFloat16 ? kernels::kBf16PerWord : kernels::kFp32PerWord;
-}
-
-/// Numbers in fp32 are words as they are.
-const int32_t* as_words(const float* x) { return reinterpret_cast<const int32_t*>(x); }
-
-/// Rows of words that begin `stride` words apart.
-struct WordRows {
-  const int32_t* words;
-  int64_t stride, rows;
-};
-
 /// The columns [first, first + count) as words along the columns, each of `per_word` rows; those of
 /// the next rows lie `group` words behind.
 void write_columns(const WordRows& in, int64_t first, int64_t count, int64_t per_word, int32_t* out,
@@ -38,29 +25,7 @@ void write_columns(const WordRows& in, int64_t first, int64_t count, int64_t per
     std::memcpy(out + r * group, in.words + r * in.stride + first, count * sizeof(int32_t));
 }
 
-/// The groups of a matrix (M, K).
-struct Groups {
-  int64_t M, K, group, per_word;
-  int32_t* words;
-
-  /// Writes the columns [column, column + columns) of the rows from `row` on.
-  void write(const WordRows& in, int64_t row, int64_t column, int64_t columns) const {
-    const auto height = kernels::words_of(M, per_word);
-    for (int64_t i = 0; i < columns;) {
-      const auto inside = (column + i) % group;
-      // Up to the end of the group or of the columns; behind the last column zeros.
-      const auto count = std::min(group - inside, columns - i);
-      auto* out = words + (column + i - inside) * height + row / per_word * group + inside;
-      write_columns(in, i, count, per_word, out, group);
-      if (column + i + count == K)
-        for (int64_t r = 0; r < in.rows; r += per_word, out += group)
-          std::fill(out + count, out + group - inside, 0);
-      i += count;
-    }
-  }
-};
-
-void add_row(const float* row, int64_t n, float* sum) {
+void add_to_sums(const float* row, int64_t n, float* sum) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) sum[i] += row[i];
 }
@@ -68,10 +33,7 @@ void add_row(const float* row, int64_t n, float* sum) {
 Factor empty_factor(int64_t M, int64_t K, int64_t per_word, const FactorParts& parts) {
   Factor result;
   if (parts.rows) result.rows = torch::empty({M, kernels::words_of(K, per_word)}, torch::kInt);
-  if (parts.group > 0)
-    result.groups = torch::empty(
-        {(K + parts.group - 1) / parts.group, kernels::words_of(M, per_word), parts.group},
-        torch::kInt);
+  if (parts.group > 0) result.groups = empty_groups(kernels::words_of(M, per_word), K, parts.group);
   return result;
 }
 
@@ -79,31 +41,65 @@ int32_t* words_or_null(const torch::Tensor& t) {
   return t.defined() ? t.data_ptr<int32_t>() : nullptr;
 }
 
-kernels::PackedProduct packed_product(const TrainingProduct& p, const RowFactor& rows,
-                                      const torch::Tensor& bias, float* y, int64_t y_stride) {
-  const auto words = p.panels.size(1);
-  return {.n = p.N,
-          .words = words,
-          .rows = rows.words.data_ptr<int32_t>(),
-          .row_stride = rows.grouped ? 1 : words,
-          .word_stride = rows.grouped ? kRowsPerTask : 1,
-          .panels = p.panels.data_ptr<int32_t>(),
-          .bias = values_or_null(bias),
-          .y = y,
-          .y_stride = y_stride};
-}
-
-/// Calls `compute(kernel, panel, first, count)` for all parts of a product.
-template <typename Compute>
-void for_all_parts(const TrainingProduct& p, int64_t rows, const Compute& compute) {
-  const bool bf16 = p.precision == Precision::BFloat16;
-  const auto kernel = bf16 ? kernels::bf16_product : kernels::fp32_product;
-  for_all_panels(
-      rows, p.N, p.panels.size(1) * numbers_per_word(p.precision), kernels::packed_layout(),
-      [&](int64_t panel, int64_t first, int64_t count) { compute(kernel, panel, first, count); });
-}
-
 }  // namespace
+
+int64_t numbers_per_word(Precision precision) {
+  return precision == Precision::BFloat16 ? kernels::kBf16PerWord : kernels::kFp32PerWord;
+}
+
+WordRows to_words(const float* x, int64_t rows, int64_t K, Precision precision, int32_t* buffer) {
+  if (precision != Precision::BFloat16) return {as_words(x), K, rows};
+  const auto width = kernels::words_of(K, kernels::kBf16PerWord);
+  for (int64_t r = 0; r < rows; ++r) kernels::round_row(x + r * K, K, buffer + r * width);
+  return {buffer, width, rows};
+}
+
+void ColumnGroups::write(const WordRows& rows, int64_t word, int64_t column,
+                         int64_t columns) const {
+  for (int64_t i = 0; i < columns;) {
+    const auto inside = (column + i) % group;
+    // Up to the end of the group or of the columns; behind the last column zeros.
+    const auto count = std::min(group - inside, columns - i);
+    auto* out = words + (column + i - inside) * height + word * group + inside;
+    write_columns(rows, i, count, per_word, out, group);
+    if (column + i + count == K)
+      for (int64_t r = 0; r < rows.rows; r += per_word, out += group)
+        std::fill(out + count, out + group - inside, 0);
+    i += count;
+  }
+}
+
+torch::Tensor empty_groups(int64_t height, int64_t K, int64_t group) {
+  return torch::empty({(K + group - 1) / group, height, group}, torch::kInt);
+}
+
+ColumnGroups column_groups(const torch::Tensor& groups, int64_t K, Precision precision) {
+  return {K, groups.size(2), numbers_per_word(precision), groups.size(1),
+          groups.data_ptr<int32_t>()};
+}
+
+void FactorTarget::write(const Tile& tile) const {
+  int32_t rounded[kRowsPerTask * kMostColumns / kernels::kBf16PerWord];
+  const auto per_word = numbers_per_word(precision);
+  const auto* words = as_words(tile.values);
+  if (precision == Precision::BFloat16) {
+    kernels::round_row(tile.values, tile.numbers(), rounded);
+    words = rounded;
+  }
+  const auto stride = tile.stride / per_word;
+  if (rows) {
+    const auto inside = kernels::words_of(tile.columns, per_word);
+    auto* to = rows + tile.row * row_words + tile.column / per_word;
+    for (int64_t r = 0; r < tile.rows; ++r)
+      std::memcpy(to + r * row_words, words + r * stride, inside * sizeof(int32_t));
+  }
+  if (groups)
+    groups->write({words, stride, tile.rows}, first_word + tile.row / per_word, tile.column,
+                  tile.columns);
+  if (block_sums)
+    kernels::sum_rows(tile.values, tile.stride, tile.rows, tile.columns,
+                      block_sums + tile.row / kRowsPerTask * K + tile.column);
+}
 
 Factor to_factor(const torch::Tensor& matrix, Precision precision, const FactorParts& wanted) {
   constexpr int64_t kParts = 16;
@@ -117,7 +113,8 @@ Factor to_factor(const torch::Tensor& matrix, Precision precision, const FactorP
   auto sums = torch::zeros({wanted.column_sums ? parts : 0, K});
   const auto* in = x.data_ptr<float>();
   auto* kept = words_or_null(result.rows);
-  const Groups groups{M, K, wanted.group, per_word, words_or_null(result.groups)};
+  ColumnGroups groups{};
+  if (result.groups.defined()) groups = column_groups(result.groups, K, precision);
   auto* part_sums = sums.data_ptr<float>();
   const auto convert_part = [&](int64_t part) {
     std::vector<int32_t> buffer(kept || as_they_are ? 0 : per_word * width);
@@ -133,8 +130,8 @@ Factor to_factor(const torch::Tensor& matrix, Precision precision, const FactorP
         words = out;
       }
       for (int64_t r = 0; r < count && wanted.column_sums; ++r)
-        add_row(in + (row + r) * K, K, part_sums + part * K);
-      if (groups.words) groups.write({words, width, count}, row, 0, K);
+        add_to_sums(in + (row + r) * K, K, part_sums + part * K);
+      if (groups.words) groups.write({words, width, count}, row / per_word, 0, K);
     }
   };
   if (!as_they_are || groups.words || wanted.column_sums)
@@ -149,34 +146,16 @@ Factor to_factor(const torch::Tensor& matrix, Precision precision, const FactorP
 }
 
 FactorWriter::FactorWriter(int64_t M, int64_t K, Precision precision, const FactorParts& parts)
-    : M_(M),
-      K_(K),
-      group_(parts.group),
-      per_word_(numbers_per_word(precision)),
-      factor_(empty_factor(M, K, per_word_, parts)) {
-  if (parts.column_sums) block_sums_ = torch::empty({(M + kRowsPerTask - 1) / kRowsPerTask, K});
-}
-
-void FactorWriter::write(const Tile& tile) {
-  int32_t rounded[kRowsPerTask * kMostColumns / kernels::kBf16PerWord];
-  const auto* tile_words = as_words(tile.values);
-  if (per_word_ == kernels::kBf16PerWord) {
-    kernels::round_row(tile.values, tile.numbers(), rounded);
-    tile_words = rounded;
+    : factor_(empty_factor(M, K, numbers_per_word(precision), parts)),
+      target_{.precision = precision, .rows = words_or_null(factor_.rows), .K = K} {
+  if (parts.rows) target_.row_words = factor_.rows.size(1);
+  if (parts.group > 0) {
+    groups_ = column_groups(factor_.groups, K, precision);
+    target_.groups = &groups_;
   }
-  const auto stride = tile.stride / per_word_;
-  if (factor_.rows.defined()) {
-    const auto width = factor_.rows.size(1), inside = kernels::words_of(tile.columns, per_word_);
-    auto* words = factor_.rows.data_ptr<int32_t>() + tile.row * width + tile.column / per_word_;
-    for (int64_t r = 0; r < tile.rows; ++r)
-      std::memcpy(words + r * width, tile_words + r * stride, inside * sizeof(int32_t));
-  }
-  if (factor_.groups.defined())
-    Groups{M_, K_, group_, per_word_, factor_.groups.data_ptr<int32_t>()}.write(
-        {tile_words, stride, tile.rows}, tile.row, tile.column, tile.columns);
-  if (block_sums_.defined())
-    kernels::sum_rows(tile.values, tile.stride, tile.rows, tile.columns,
-                      block_sums_.data_ptr<float>() + tile.row / kRowsPerTask * K_ + tile.column);
+  if (!parts.column_sums) return;
+  block_sums_ = torch::empty({(M + kRowsPerTask - 1) / kRowsPerTask, K});
+  target_.block_sums = block_sums_.data_ptr<float>();
 }
 
 Factor FactorWriter::finish() const {
@@ -212,40 +191,6 @@ torch::Tensor packed_rows(const torch::Tensor& weight_or_view, Precision precisi
 torch::Tensor packed_columns(const torch::Tensor& weight, Precision precision) {
   const auto columns = kernels::packed_layout().columns;
   return to_factor(weight, precision, {.rows = false, .group = columns}).groups;
-}
-
-torch::Tensor TrainingProduct::of(const RowFactor& rows) const {
-  const auto padded = padded_bias(bias, N, kernels::packed_layout());
-  auto y = torch::empty({rows.n, N});
-  const auto all = packed_product(*this, rows, padded, y.data_ptr<float>(), N);
-  for_all_parts(*this, rows.n, [&](auto kernel, int64_t panel, int64_t first, int64_t count) {
-    auto part = all;
-    part.rows += first * part.words;
-    part.y += first * N;
-    kernel(part, panel, /*first=*/0, count);
-  });
-  return y;
-}
-
-void TrainingProduct::tiles_of(const RowFactor& rows,
-                               const std::function<void(const Tile&)>& take) const {
-  const auto layout = kernels::packed_layout();
-  const auto columns = layout.columns;
-  const auto padded = padded_bias(bias, N, layout);
-  const auto all = packed_product(*this, rows, padded, /*y=*/nullptr, columns);
-  for_all_parts(*this, rows.n, [&](auto kernel, int64_t panel, int64_t first, int64_t count) {
-    float values[kRowsPerTask * kMostColumns];
-    const auto column = panel * columns;
-    auto part = all;  // of this panel alone
-    part.n -= column;
-    part.rows += first * part.words;
-    part.panels += column * part.words;
-    if (part.bias) part.bias += column;
-    part.y = values;
-    if (part.n < columns) std::fill_n(values, count * columns, 0.0f);
-    kernel(part, /*panel=*/0, /*first=*/0, count);
-    take({values, columns, first, count, column, std::min(columns, part.n)});
-  });
 }
 
 void check_factors(const torch::Tensor& x, const torch::Tensor& weight) {

@@ -5,32 +5,41 @@
 
 #include <torch/types.h>
 
-#include <functional>
-
 #include "vitrine/core/precision.h"
-#include "vitrine/kernels/packed_product.h"
 #include "vitrine/ops/panel_loop.h"
 
 namespace vitrine {
 
-/// A matrix (M, K).
-struct Factor {
-  torch::Tensor rows{};  // (M, words of a row): for products that sum over the columns
-  /// (groups, words of a column, columns of a group): for products that sum over the rows. Columns
-  /// beyond the last are 0.
-  torch::Tensor groups{};
-  torch::Tensor column_sums{};  // (K), of the numbers in fp32
+/// How many numbers of this precision a word holds.
+int64_t numbers_per_word(Precision precision);
+
+/// Numbers in fp32 are words as they are.
+inline const int32_t* as_words(const float* x) { return reinterpret_cast<const int32_t*>(x); }
+
+/// Rows of words that begin `stride` words apart.
+struct WordRows {
+  const int32_t* words;
+  int64_t stride, rows;
 };
 
-/// What of a factor is wanted.
-struct FactorParts {
-  bool rows = true;
-  int64_t group = 0;  // columns of a group; 0: no groups
-  bool column_sums = false;
+/// Rows of K numbers, side by side, as words: in place in fp32, else in `buffer`, (rows, words of
+/// K).
+WordRows to_words(const float* x, int64_t rows, int64_t K, Precision precision, int32_t* buffer);
+
+/// The columns of a matrix (M, K), some of them side by side and each as words along the rows: for
+/// products that sum over the rows. Columns beyond the last are 0.
+struct ColumnGroups {
+  int64_t K, group, per_word;
+  int64_t height;  // the words of a column
+  int32_t* words;  // (groups, height, group)
+
+  /// Writes the columns [column, column + columns) of rows whose words begin at `word`.
+  void write(const WordRows& rows, int64_t word, int64_t column, int64_t columns) const;
 };
 
-/// Of a matrix (..., K), in one pass over its numbers. Sums do not depend on the number of threads.
-Factor to_factor(const torch::Tensor& x, Precision precision, const FactorParts& parts);
+/// Memory for columns of `height` words, in groups of `group`.
+torch::Tensor empty_groups(int64_t height, int64_t K, int64_t group);
+ColumnGroups column_groups(const torch::Tensor& groups, int64_t K, Precision precision);
 
 /// The columns of a panel on the processors that have most.
 inline constexpr int64_t kMostColumns = 64;
@@ -47,43 +56,54 @@ struct Tile {
   int64_t numbers() const { return rows * stride; }
 };
 
+/// Where the tiles of a matrix, or of some of its rows, go as a factor.
+struct FactorTarget {
+  Precision precision;
+  int32_t* rows = nullptr;  // (rows, words of a row); null: not wanted
+  int64_t row_words = 0;
+  const ColumnGroups* groups = nullptr;  // null: not wanted
+  int64_t first_word = 0;                // of the first row, in a column
+  float* block_sums = nullptr;           // (blocks of kRowsPerTask rows, K); null: not wanted
+  int64_t K = 0;
+
+  void write(const Tile& tile) const;
+};
+
+/// A matrix (M, K).
+struct Factor {
+  torch::Tensor rows{};         // (M, words of a row): for products that sum over the columns
+  torch::Tensor groups{};       // of columns
+  torch::Tensor column_sums{};  // (K), of the numbers in fp32
+};
+
+/// What of a factor is wanted.
+struct FactorParts {
+  bool rows = true;
+  int64_t group = 0;  // columns of a group; 0: no groups
+  bool column_sums = false;
+};
+
+/// Of a matrix (..., K), in one pass over its numbers. Sums do not depend on the number of threads.
+Factor to_factor(const torch::Tensor& x, Precision precision, const FactorParts& parts);
+
 /// Makes a factor (M, K) of its tiles, which may come in any order and from any threads.
 class FactorWriter {
  public:
   FactorWriter(int64_t M, int64_t K, Precision precision, const FactorParts& parts);
-  void write(const Tile& tile);
+  void write(const Tile& tile) const { target_.write(tile); }
   Factor finish() const;
 
  private:
-  int64_t M_, K_, group_, per_word_;
   Factor factor_;
+  ColumnGroups groups_{};
   torch::Tensor block_sums_;  // (blocks of kRowsPerTask rows, K)
+  FactorTarget target_;
 };
 
 /// The panels of a weight (N, K): of products that sum over its columns, x W^T, and over its rows,
 /// dy W.
 torch::Tensor packed_rows(const torch::Tensor& weight, Precision precision);
 torch::Tensor packed_columns(const torch::Tensor& weight, Precision precision);
-
-/// The factor that makes the rows of a product.
-struct RowFactor {
-  torch::Tensor words;  // `rows` of a factor, or its `groups` of kRowsPerTask columns
-  int64_t n;
-  bool grouped = false;
-};
-
-/// Products with panels (panels, words, columns) of N outputs.
-struct TrainingProduct {
-  Precision precision;
-  torch::Tensor panels;
-  int64_t N;
-  torch::Tensor bias{};  // (N); may be undefined
-
-  /// (rows, N) in fp32.
-  torch::Tensor of(const RowFactor& rows) const;
-  /// The same, which is not kept: `take(tile)` gets every part of it.
-  void tiles_of(const RowFactor& rows, const std::function<void(const Tile&)>& take) const;
-};
 
 /// Throws unless rows x (..., K) and a weight (N, K) are in fp32 on the CPU and fit.
 void check_factors(const torch::Tensor& x, const torch::Tensor& weight);

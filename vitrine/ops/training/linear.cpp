@@ -4,7 +4,7 @@
 #include <torch/torch.h>
 
 #include "vitrine/ops/optional_tensor.h"
-#include "vitrine/ops/training/factors.h"
+#include "vitrine/ops/training/product.h"
 
 namespace vitrine {
 namespace {
