@@ -4,8 +4,8 @@ Prints a Markdown table of the medians over the rounds: examples per second of e
 of the machine's sgemm that Vitrine reaches, and the largest memory of each process. Needs
 python3-torch and python3-torchvision; node with npm, and python3-onnx for int8, for ONNX Runtime,
 whose columns stay empty without. Families that torchvision does not have are compared with their authors' code if published.py
-finds it. With --chroot also the torch of another Debian, such as tools/try_on.sh makes: install python3-torch and
-python3-torchvision there.
+finds it. With --chroot also the torch of another Debian, such as tools/try_on.sh makes: install python3-torch,
+python3-torchvision and libopenblas0-openmp there (without the last it multiplies by the slow reference BLAS).
 """
 
 import argparse

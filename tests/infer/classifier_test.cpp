@@ -47,6 +47,18 @@ TEST_F(SmallClassifier, GivesTheSoftmaxOfTheNetwork) {
     EXPECT_GE(predictions[i - 1].probability, predictions[i].probability);
 }
 
+TEST_F(SmallClassifier, NeedsItsFileNoMoreOnceLoaded) {
+  for (const auto precision : {Precision::Float32, Precision::BFloat16, Precision::Int8}) {
+    const auto copy = folder_ / "copy.safetensors";
+    fs::copy_file(path_, copy, fs::copy_options::overwrite_existing);
+    const auto image = noise(1, 16, 16);
+    const auto classifier = Classifier::load(copy, "cpu", precision);
+    const auto before = classifier.logits(image);
+    fs::resize_file(copy, 0);
+    EXPECT_EQ(classifier.logits(image), before);
+  }
+}
+
 TEST_F(SmallClassifier, AnswersABatchAsItAnswersEachImage) {
   const auto classifier = Classifier::load(path_);
   const std::vector<Image> images = {noise(1, 16, 16), noise(2, 50, 30), noise(3, 8, 90)};

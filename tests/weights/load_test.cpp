@@ -7,6 +7,7 @@
 #include "tests/support/small_checkpoint.h"
 #include "tests/support/temporary_folder.h"
 #include "vitrine/core/peak_memory.h"
+#include "vitrine/formats/mapped_tensor.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -48,6 +49,23 @@ TEST(LoadWeights, StrictlyRefusesWhatDoesNotFitAndTouchesNothing) {
   file.tensors.erase(file.tensors.begin());
   EXPECT_TRUE(test::contains(test::error_of([&] { load_weights(*from, file, "a file"); }),
                              "a file has no weight 'cls_token'"));
+}
+
+TEST(LoadWeights, BorrowsTheFilesMemoryUntilTheModelOwnsIt) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "a.safetensors";
+  test::save_small_checkpoint(path, "vit_c10_small", test::kSmallVit);
+  const auto expected = load_checkpoint(path), borrowed = load_checkpoint(path, FileMemory::Borrow);
+  EXPECT_TRUE(is_mapped(weight(*borrowed.model, "blocks.0.attn.qkv.weight")));
+  EXPECT_FALSE(is_mapped(weight(*expected.model, "blocks.0.attn.qkv.weight")));
+  const auto x = borrowed.model->example_input(2);
+  const torch::NoGradGuard no_grad;
+  EXPECT_TRUE(borrowed.model->forward(x).equal(expected.model->forward(x)));
+  own_weights(*borrowed.model);
+  for (const auto& [name, value] : named_weights(*borrowed.model))
+    EXPECT_FALSE(is_mapped(value)) << name;
+  fs::resize_file(path, 0);  // whoever still read the file would die
+  EXPECT_TRUE(borrowed.model->forward(x).equal(expected.model->forward(x)));
 }
 
 TEST(LoadWeights, PartiallyTakesWhatFitsAndAccountsForTheRest) {

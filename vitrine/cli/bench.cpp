@@ -119,13 +119,15 @@ std::string text_of(const BenchOptions& o, const BenchResult& r) {
 int run_bench(const BenchOptions& o, bool training, Streams s) {
   auto settings = o.overrides;
   if (o.image > 0) settings.insert(settings.begin(), "image=" + std::to_string(o.image));
-  const auto choice = !models().has(o.model) && fs::exists(o.model)
-                          ? stored_model(o.model, settings)
-                          : read_model("name: " + o.model, settings, "bench");
+  const bool stored = !models().has(o.model) && fs::exists(o.model);
+  const auto choice = stored ? stored_model(o.model, settings)
+                             : read_model("name: " + o.model, settings, "bench");
   const auto threads = set_up_runtime(o.threads);
   const auto device = open_device(o.device);
   check_model_fits(choice, /*copies=*/1);
-  const auto model = choice.build();
+  const bool with_weights = stored && settings.empty() && !training;
+  const auto model = with_weights ? load_checkpoint(o.model, FileMemory::Borrow).model
+                                  : choice.build();
   check(!o.recompute || !model->blocks_in_order().empty(),
         "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;

@@ -31,11 +31,14 @@ torch::Tensor mapped_tensor(const FileReference& file, std::string_view part,
   return torch::empty({0}, dtype).set_(storage, /*storage_offset=*/0, {count}, {1});
 }
 
+bool is_mapped(const torch::Tensor& tensor) {
+  return tensor.device().is_cpu() && tensor.has_storage() &&
+         tensor.storage().data_ptr().get_deleter() == drop_reference;
+}
+
 void give_back(const torch::Tensor& tensor) {
-  if (!tensor.device().is_cpu() || !tensor.has_storage()) return;
-  const auto& data = tensor.storage().data_ptr();
-  if (data.get_deleter() != drop_reference || !tensor.is_contiguous()) return;
-  (*static_cast<FileReference*>(data.get_context()))
+  if (!is_mapped(tensor) || !tensor.is_contiguous()) return;
+  (*static_cast<FileReference*>(tensor.storage().data_ptr().get_context()))
       ->give_back({static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()});
 }
 

@@ -14,6 +14,9 @@ namespace vitrine {
 torch::Tensor mapped_tensor(const std::shared_ptr<const FileMapping>& file, std::string_view part,
                             torch::ScalarType dtype);
 
+/// Whether the tensor's numbers lie in a mapped file.
+bool is_mapped(const torch::Tensor& tensor);
+
 /// Frees the memory of a mapped tensor whose numbers have been taken (`FileMapping::give_back`);
 /// does nothing to others.
 void give_back(const torch::Tensor& tensor);

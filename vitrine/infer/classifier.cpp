@@ -94,8 +94,8 @@ Classifier::~Classifier() = default;
 
 Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string& device,
                             Precision precision) {
-  auto loaded =
-      std::make_unique<Loaded>(Loaded{load_checkpoint(run_or_checkpoint), open_device(device)});
+  auto loaded = std::make_unique<Loaded>(
+      Loaded{load_checkpoint(run_or_checkpoint, FileMemory::Borrow), open_device(device)});
   const auto& [model, info] = loaded->checkpoint;
   check(model->image_shape().has_value(), "predict: {} ({}) does not take images; {}",
         run_or_checkpoint.string(), info.model.name(),

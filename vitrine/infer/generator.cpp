@@ -51,7 +51,7 @@ Generator::Generator(std::shared_ptr<Model> model, const std::string& name,
 }
 
 Generator Generator::load(const fs::path& run_or_checkpoint) {
-  const auto loaded = load_checkpoint(run_or_checkpoint);
+  const auto loaded = load_checkpoint(run_or_checkpoint, FileMemory::Borrow);
   prepare_for_inference(*loaded.model, Precision::Float32, loaded.info.model.name());
   return {loaded.model,
           fmt::format("{} of '{}'", loaded.info.model.name(), run_or_checkpoint.string()),

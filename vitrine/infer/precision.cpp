@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "vitrine/core/error.h"
+#include "vitrine/formats/mapped_tensor.h"
 #include "vitrine/kernels/packed_product.h"
 #include "vitrine/models/model.h"
 #include "vitrine/nn/normed_conv.h"
+#include "vitrine/weights/load.h"
 
 namespace vitrine {
 namespace {
@@ -23,7 +25,12 @@ int64_t pack_blocks(const Model& model, Precision precision) {
   int64_t packed = 0;
   for (const auto& block : model.blocks_in_order()) {
     for (const auto& layer : block->modules())
-      if (auto* linear = layer->as<Linear>()) packed += linear->pack(precision);
+      if (auto* linear = layer->as<Linear>()) {
+        const auto before = linear->weight.detach();
+        if (!linear->pack(precision)) continue;
+        give_back(before);
+        ++packed;
+      }
     malloc_trim(0);  // the block's weights as they were are gone: give their memory back
   }
   return packed;
@@ -57,9 +64,11 @@ void prepare_for_inference(Model& model, Precision precision, const std::string&
   const auto parameters = model.parameters();
   const bool on_cpu = std::all_of(parameters.begin(), parameters.end(),
                                   [](const auto& p) { return p.device().is_cpu(); });
-  if (!on_cpu || !(classifies_images(model) || generates(model))) return;
-  fold_norms(model);
-  if (precision == Precision::Float32) pack_blocks(model, precision);
+  if (on_cpu && (classifies_images(model) || generates(model))) {
+    fold_norms(model);
+    if (precision == Precision::Float32) pack_blocks(model, precision);
+  }
+  own_weights(model);
 }
 
 std::string precision_note(Precision precision) {

@@ -18,6 +18,7 @@ void set_precision(Model& model, Precision precision, const std::string& name);
 /// Has a trained network answer as fast as it can in `precision`: `set_precision` and, in fp32, the
 /// weights of the blocks packed for the CPU, those of an image classifier or of a model that
 /// generates; batch norms are folded into their convolutions. That also ends training and saving.
+/// Weights that still lie in a file (`FileMemory::Borrow`) get memory of their own.
 /// Answers in fp32 then differ from those of the network as it was by rounding alone.
 void prepare_for_inference(Model& model, Precision precision, const std::string& name);
 

@@ -10,11 +10,12 @@ namespace vitrine::kernels {
 
 /// A recurrent layer over sequences (T, I), each in a lane of a vector, from a state of zeros on.
 struct LaneRecurrent {
-  Cell cell;
-  int64_t T, I, H;
+  Cell cell = Cell::Rnn;
+  int64_t T = 0, I = 0, H = 0;
   // As torch has them, with the gates one behind the other: (gates H, I), (gates H, H), and biases
   // (gates H).
-  const float *input_weight, *state_weight, *input_bias, *state_bias;
+  const float *input_weight = nullptr, *state_weight = nullptr;
+  const float *input_bias = nullptr, *state_bias = nullptr;
 
   int64_t gates() const { return cell == Cell::Rnn ? 1 : cell == Cell::Lstm ? 4 : 3; }
   /// How many numbers each of them has, in this order.

@@ -106,7 +106,6 @@ void check_recurrent(const torch::Tensor& x, const RecurrentWeights& w, int64_t 
 
 int64_t gates_of(Cell cell) { return kernels::LaneRecurrent{.cell = cell}.gates(); }
 
-/// By torch's own layers.
 /// Under which a profile or a summary sees it.
 const char* record_name(Cell cell) {
   switch (cell) {
@@ -120,6 +119,7 @@ const char* record_name(Cell cell) {
   fail("cell {} is not known", static_cast<int>(cell));
 }
 
+/// By torch's own layers.
 torch::Tensor last_state_by_torch(const torch::Tensor& x, const RecurrentWeights& w, Cell cell) {
   const auto zeros = torch::zeros({1, x.size(0), w.state_weight.size(1)}, x.options());
   const tensor_list weights = {w.input_weight, w.state_weight, w.input_bias, w.state_bias};

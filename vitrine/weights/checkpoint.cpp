@@ -124,8 +124,8 @@ CheckpointInfo stored_info(const fs::path& run_or_file) {
   return checked_info(load_safetensors(path, TensorContent::ShapesOnly), path);
 }
 
-LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
-  if (is_published(run_or_file)) return import_weights(run_or_file).checkpoint;
+LoadedCheckpoint load_checkpoint(const fs::path& run_or_file, FileMemory memory) {
+  if (is_published(run_or_file)) return import_weights(run_or_file, {.memory = memory}).checkpoint;
   const auto path = checkpoint_path(run_or_file);
   const auto file = load_safetensors(path);
   LoadedCheckpoint loaded{.model = nullptr, .info = info_from(file.metadata, path)};
@@ -135,7 +135,7 @@ LoadedCheckpoint load_checkpoint(const fs::path& run_or_file) {
     loaded.model = loaded.info.model.build();
   }
   if (loaded.model->image_shape()) checkpoint_entry(file.metadata, kPreprocess, path);
-  load_weights(*loaded.model, file, path.string(), {.give_back = true});
+  load_weights(*loaded.model, file, path.string(), {.memory = memory});
   loaded.model->eval();
   return loaded;
 }

@@ -50,7 +50,8 @@ fs::path checkpoint_path(const fs::path& run_or_file);
 
 /// Builds the model that the checkpoint names and fills it. Weights published by others are
 /// imported (weights/importers.h).
-LoadedCheckpoint load_checkpoint(const fs::path& run_or_file);
+LoadedCheckpoint load_checkpoint(const fs::path& run_or_file,
+                                 FileMemory memory = FileMemory::GiveBack);
 
 /// What `load_checkpoint` would say of the model; reads no weights. A file that describes a model
 /// far larger than itself throws.

@@ -244,7 +244,7 @@ ImportedModel import_weights(const fs::path& path, const ImportOptions& options)
   auto& [model, info] = result.checkpoint;
   const auto choice = choose_model(published, options);
   const LoadPolicy policy{
-      .skip = mapped.absent(), .positions = published.importer.positions, .give_back = true};
+      .skip = mapped.absent(), .positions = published.importer.positions, .memory = options.memory};
   const auto shapes = model_without_memory(choice, published.file, published.origin);
   info = info_of(published, choice, *shapes, options);
   const auto ours = mapped.converted(weight_shapes(*shapes));

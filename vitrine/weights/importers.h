@@ -45,6 +45,7 @@ struct ImportOptions {
   /// "heads=6" of the model, "preprocess.resize=256" of its images.
   std::vector<std::string> settings{};
   std::string model{};  // the registered model that it is; "": told by the shapes
+  FileMemory memory = FileMemory::GiveBack;
 };
 
 /// A file of a known source as a model of ours.

@@ -73,8 +73,12 @@ class LoadPlan {
   Account run() {
     const torch::NoGradGuard no_grad;
     for (auto& [weight, value] : copies_) {
+      if (policy_.memory == FileMemory::Borrow && can_stand_for(value, weight)) {
+        weight.set_data(value);
+        continue;
+      }
       weight.copy_(value);
-      if (policy_.give_back) give_back(value);
+      if (policy_.memory != FileMemory::Keep) give_back(value);
     }
     return account;
   }
@@ -82,6 +86,12 @@ class LoadPlan {
   Account account;
 
  private:
+  /// Whether a tensor of the file can be the model's parameter as it lies.
+  static bool can_stand_for(const torch::Tensor& value, const torch::Tensor& weight) {
+    return weight.is_leaf() && weight.device().is_cpu() && is_mapped(value) &&
+           value.is_contiguous() && value.scalar_type() == weight.scalar_type();
+  }
+
   bool fits(const std::string& group, const NamedTensors& weights) const {
     return std::all_of(weights.begin(), weights.end(), [&](const auto& named) {
       if (!named.first.starts_with(group)) return true;
@@ -173,6 +183,15 @@ Account load_weights(Model& model, const TensorFile& file, const std::string& or
 Account check_weights(const Model& model, const TensorFile& file, const std::string& origin,
                       const LoadPolicy& policy, const std::string& prefix) {
   return LoadPlan(model, file, origin, policy, prefix).account;
+}
+
+void own_weights(Model& model) {
+  for (auto& [name, weight] : named_weights(model)) {
+    if (!is_mapped(weight)) continue;
+    const auto borrowed = weight.detach();
+    weight.set_data(borrowed.clone());
+    give_back(borrowed);
+  }
 }
 
 torch::Tensor resized_positions(const torch::Tensor& table, int64_t prefix, int64_t rows,

@@ -17,6 +17,12 @@ NamedTensors named_weights(const Model& model);
 /// antialias and with half-pixel centres; `BicubicAntialias` is the default of timm.
 enum class PositionResize { None, Bilinear, Bicubic, BicubicAntialias };
 
+/// What becomes of the memory of a mapped file when a model is filled from it. `Keep`: it is
+/// copied. `GiveBack`: the same, and freed tensor by tensor, for a file that is read once.
+/// `Borrow`: nothing is copied where type and layout agree, and the model's parameters lie in the
+/// file until `own_weights` is called.
+enum class FileMemory { Keep, GiveBack, Borrow };
+
 /// What loading does with weights that do not fit; by default it refuses them all.
 struct LoadPolicy {
   /// Takes what fits; whatever else the model has keeps its values.
@@ -28,8 +34,7 @@ struct LoadPolicy {
   std::vector<std::string> skip_unfitting{};
   /// Positions of another grid of tokens are interpolated.
   PositionResize positions = PositionResize::None;
-  /// Memory of a mapped file is freed tensor by tensor, once copied: for a file that is read once.
-  bool give_back = false;
+  FileMemory memory = FileMemory::Keep;
 };
 
 /// Copies the file's tensors (those under `prefix`, if given) by name into the model. A missing,
@@ -41,6 +46,10 @@ Account load_weights(Model& model, const TensorFile& file, const std::string& or
 /// What `load_weights` would do or refuse; the model's weights need no memory.
 Account check_weights(const Model& model, const TensorFile& file, const std::string& origin,
                       const LoadPolicy& policy = {}, const std::string& prefix = "");
+
+/// Copies what still lies in a mapped file (`FileMemory::Borrow`) into the model's own memory and
+/// frees the file's.
+void own_weights(Model& model);
 
 /// Positions (1, prefix + S * S, C) interpolated to (1, prefix + rows * columns, C); the first
 /// `prefix` rows stay. Throws if there is no square grid in the table.

@@ -11,8 +11,8 @@ namespace vitrine {
 /// The sizes of a transformer block that learns, and how its rows are dealt out: in chunks of whole
 /// sequences, so many that what a chunk computes stays in a cache.
 struct BlockLayout {
-  int64_t B, T, C, H, F;
-  Precision precision;
+  int64_t B = 0, T = 0, C = 0, H = 0, F = 0;
+  Precision precision = Precision::Float32;
 
   int64_t M() const { return B * T; }
   int64_t D() const { return C / H; }

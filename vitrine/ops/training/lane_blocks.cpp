@@ -51,7 +51,8 @@ LaneBlocks lane_blocks_forward(const torch::Tensor& x, const EncoderBlockWeights
                                const EncoderBlockSettings& settings, bool keep) {
   const auto block = lane_block(x, weights, settings);
   const auto each = block.T * block.C;
-  LaneBlocks result{.y = torch::empty_like(x)};
+  LaneBlocks result;
+  result.y = torch::empty_like(x);
   const auto* in = x.data_ptr<float>();
   auto* out = result.y.data_ptr<float>();
   result.kept = pieces_of(x, block).forward(keep, [&](int64_t first, int64_t sequences,
@@ -67,7 +68,8 @@ BlockGradients lane_blocks_backward(const torch::Tensor& x, const torch::Tensor&
   const auto block = lane_block(x, weights, settings);
   const auto sizes = block.sizes();
   const auto each = block.T * block.C;
-  BlockGradients gradients{.x = torch::empty_like(x)};
+  BlockGradients gradients;
+  gradients.x = torch::empty_like(x);
   const auto* d_out = dy.data_ptr<float>();
   auto* d_in = gradients.x.data_ptr<float>();
   const auto sums = pieces_of(x, block).backward(

@@ -29,7 +29,7 @@ std::vector<float> ServedModel::forward(std::span<const float>, int64_t) const {
 
 std::unique_ptr<const ServedModel> load_served_model(const std::string& name, const fs::path& path,
                                                      Precision precision) {
-  auto loaded = load_checkpoint(path);
+  auto loaded = load_checkpoint(path, FileMemory::Borrow);
   const auto model = loaded.info.model.name();
   prepare_for_inference(*loaded.model, precision, fmt::format("{} ({})", name, model));
   ModelCard card{.name = name,

@@ -12,12 +12,9 @@
 #include <thread>
 
 namespace vitrine {
-namespace {
-
-constexpr int64_t kBucketNumbers = int64_t{1} << 20;  // 4 MB: sums begin early and calls are few
 
 /// Parameters whose gradients travel together. On the CPU, gradients that are complete lie here.
-struct Bucket {
+struct GradientBucket {
   std::vector<torch::Tensor> parameters{};
   int64_t numbers = 0;
   int64_t missing = 0;   // gradients that are not complete yet, in this step
@@ -34,9 +31,13 @@ struct Bucket {
   }
 };
 
+namespace {
+
+constexpr int64_t kBucketNumbers = int64_t{1} << 20;  // 4 MB: sums begin early and calls are few
+
 /// Buckets from the last parameter to the first, as backward passes complete them.
-std::vector<Bucket> buckets_of(const std::vector<torch::Tensor>& parameters) {
-  std::vector<Bucket> buckets;
+std::vector<GradientBucket> buckets_of(const std::vector<torch::Tensor>& parameters) {
+  std::vector<GradientBucket> buckets;
   for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) {
     if (buckets.empty() || buckets.back().numbers >= kBucketNumbers) buckets.emplace_back();
     buckets.back().parameters.push_back(*p);
@@ -67,7 +68,7 @@ struct GradientExchange::State {
   }
 
   /// Counts the parameter's gradient as complete when autograd has added to it.
-  void watch(const torch::Tensor& parameter, Bucket& bucket) {
+  void watch(const torch::Tensor& parameter, GradientBucket& bucket) {
     auto node = torch::autograd::impl::grad_accumulator(parameter);
     node->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
         [this, &bucket](const auto& outputs, const auto&) {
@@ -133,7 +134,7 @@ struct GradientExchange::State {
   }
 
   /// The sums into the gradients; a parameter that no rank used stays without one.
-  static void take_sums(Bucket& bucket) {
+  static void take_sums(GradientBucket& bucket) {
     const torch::NoGradGuard no_grad;
     bucket.for_places([](torch::Tensor& p, const torch::Tensor& sum) {
       if (p.grad().defined() && p.grad().data_ptr() != sum.data_ptr())
@@ -144,14 +145,14 @@ struct GradientExchange::State {
   }
 
   const WorkerGroup& group;
-  std::vector<Bucket> buckets;
+  std::vector<GradientBucket> buckets;
   std::vector<std::shared_ptr<torch::autograd::Node>> nodes;
   bool active = false;  // within the last backward pass of a step
   size_t filled = 0;
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Bucket*> waiting;  // filled, not yet summed
+  std::deque<GradientBucket*> waiting;  // filled, not yet summed
   std::exception_ptr error;
   bool stopping = false;
   std::thread sender;
