@@ -43,10 +43,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4, help="of each measurement")
+    parser.add_argument("--step", choices=["train", "infer"], help="only these rows")
     o = parser.parse_args()
     print("| step | model | batch | precision | alone, examples/s | beside a busy process | share |")
     print("|---|---|---|---|---|---|---|")
-    for row in ROWS:
+    for row in (r for r in ROWS if o.step in (None, r[0])):
         alone, beside = [], []
         for _ in range(o.rounds):
             alone.append(examples_per_second(*row, o.seconds))

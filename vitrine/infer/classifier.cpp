@@ -11,6 +11,7 @@
 #include "vitrine/data/loader.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/infer/precision.h"
+#include "vitrine/infer/thread_choice.h"
 #include "vitrine/infer/top_predictions.h"
 #include "vitrine/models/model.h"
 #include "vitrine/weights/checkpoint.h"
@@ -77,7 +78,12 @@ class FileBatches : public BatchSource {
 struct Classifier::Loaded {
   LoadedCheckpoint checkpoint;
   torch::Device device;
+  AdaptiveThreads threads{};
 
+  /// The logits (B, N) of inputs (B, C, H, W).
+  torch::Tensor logits(const torch::Tensor& inputs) {
+    return threads.run(inputs.size(0), [&] { return checkpoint.model->forward(inputs); });
+  }
   const Preprocess& how() const { return *checkpoint.info.preprocess; }
   /// The images as one input, (B, C, H, W).
   torch::Tensor input_of(const std::vector<Image>& images) const {
@@ -94,8 +100,8 @@ Classifier::~Classifier() = default;
 
 Classifier Classifier::load(const fs::path& run_or_checkpoint, const std::string& device,
                             Precision precision) {
-  auto loaded = std::make_unique<Loaded>(
-      Loaded{load_checkpoint(run_or_checkpoint, FileMemory::Borrow), open_device(device)});
+  std::unique_ptr<Loaded> loaded(
+      new Loaded{load_checkpoint(run_or_checkpoint, FileMemory::Borrow), open_device(device)});
   const auto& [model, info] = loaded->checkpoint;
   check(model->image_shape().has_value(), "predict: {} ({}) does not take images; {}",
         run_or_checkpoint.string(), info.model.name(),
@@ -122,20 +128,18 @@ std::vector<std::vector<Prediction>> Classifier::classify_batch(const std::vecto
                                                                 int64_t k) const {
   if (images.empty()) return {};
   const torch::InferenceMode no_gradients;
-  const auto& [model, info] = loaded_->checkpoint;
-  return top_predictions(model->forward(loaded_->input_of(images)), info.classes, k);
+  return top_predictions(loaded_->logits(loaded_->input_of(images)), classes(), k);
 }
 
 void Classifier::classify_files(const std::vector<fs::path>& files, int64_t k,
                                 const std::function<void(const FilePredictions&)>& take) const {
   const torch::InferenceMode no_gradients;
-  const auto& [model, info] = loaded_->checkpoint;
   const FileBatches source(files, loaded_->how());
   Loader loader(source, {.batch = kFilesPerBatch, .workers = kReaders});
   int64_t index = 0;
   while (const auto batch = loader.next()) {
-    const auto logits = model->forward(batch->inputs.to(loaded_->device));  // (B, N)
-    for (auto& predictions : top_predictions(logits, info.classes, k)) {
+    const auto logits = loaded_->logits(batch->inputs.to(loaded_->device));  // (B, N)
+    for (auto& predictions : top_predictions(logits, classes(), k)) {
       FilePredictions result{.file = files[index], .error = source.error(index)};
       if (result.error.empty()) result.predictions = std::move(predictions);
       take(result);
@@ -147,7 +151,7 @@ void Classifier::classify_files(const std::vector<fs::path>& files, int64_t k,
 std::vector<std::vector<float>> Classifier::logits_batch(const std::vector<Image>& images) const {
   if (images.empty()) return {};
   const torch::InferenceMode no_gradients;
-  return rows_of(loaded_->checkpoint.model->forward(loaded_->input_of(images)));  // (B, N)
+  return rows_of(loaded_->logits(loaded_->input_of(images)));  // (B, N)
 }
 
 std::vector<float> Classifier::logits(const Image& image) const { return logits_batch({image})[0]; }

@@ -7,6 +7,7 @@
 
 #include "vitrine/core/median.h"
 #include "vitrine/data/batch.h"
+#include "vitrine/infer/thread_choice.h"
 #include "vitrine/models/model.h"
 #include "vitrine/train/autocast.h"
 #include "vitrine/train/objective.h"
@@ -77,7 +78,9 @@ Throughput measure_inference(Model& model, const ThroughputOptions& o) {
   model.to(device);
   model.eval();
   const auto inputs = model.example_input(o.batch).to(device);
-  return measure_steps([&] { model.forward(inputs); }, o.seconds, o.ops);
+  AdaptiveThreads threads;
+  return measure_steps([&] { threads.run(o.batch, [&] { return model.forward(inputs); }); },
+                       o.seconds, o.ops);
 }
 
 double measure_sgemm_peak(const std::string& device) {

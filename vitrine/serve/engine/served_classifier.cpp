@@ -112,7 +112,8 @@ std::vector<float> ServedClassifier::input_of(const Image& image) const {
 
 std::vector<float> ServedClassifier::forward(std::span<const float> inputs, int64_t rows) const {
   const torch::InferenceMode no_gradients;
-  return values_of(loaded_->model->forward(as_input(inputs, rows, card_)));
+  const auto x = as_input(inputs, rows, card_);
+  return values_of(threads_.run(rows, [&] { return loaded_->model->forward(x); }));
 }
 
 std::vector<Prediction> ServedClassifier::top(const std::vector<float>& logits, int64_t k) const {

@@ -8,6 +8,7 @@
 
 #include "vitrine/core/image.h"
 #include "vitrine/infer/classifier.h"
+#include "vitrine/infer/thread_choice.h"
 #include "vitrine/inspect/attention_map.h"
 #include "vitrine/inspect/explain_config.h"
 #include "vitrine/nn/token_grid.h"
@@ -106,6 +107,7 @@ class ServedClassifier : public ServedModel {
  private:
   std::unique_ptr<const LoadedCheckpoint> loaded_;
   ClassifierCard card_;
+  mutable AdaptiveThreads threads_;
 };
 
 }  // namespace vitrine::serve
