@@ -1,9 +1,12 @@
 #include "vitrine/nn/encoder_block.h"
-#include "vitrine/ops/activation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "tests/support/instruction_sets.h"
+#include "vitrine/nn/attention_capture.h"
+#include "vitrine/ops/activation.h"
 
 namespace vitrine {
 namespace {
@@ -41,6 +44,52 @@ TEST(EncoderBlock, LayerScaleMultipliesEachSublayer) {
   EXPECT_TRUE(torch::allclose(scaled(x), h + 0.5 * scaled->mlp(scaled->norm2(h)), 1e-5, 1e-5));
   EXPECT_EQ(EncoderBlock(config)->parameters().size() + 2, scaled->parameters().size());
 }
+
+class PackedBlocks : public test::EveryInstructionSet {
+ protected:
+  void pack(EncoderBlock& block, Precision precision) {
+    for (auto* layer : {&block->attn->qkv, &block->attn->proj, &block->mlp->fc1, &block->mlp->fc2})
+      (*layer)->pack(precision);
+  }
+};
+
+TEST_P(PackedBlocks, GiveWhatTheirLayersGiveForAnyNumberOfSequences) {
+  const torch::NoGradGuard no_grad;
+  for (const auto& [activation, norm_stream] :
+       {std::pair(Activation::Gelu, false), std::pair(Activation::Relu, true)}) {
+    torch::manual_seed(3);
+    EncoderBlock block(EncoderBlockConfig{
+        .dim = 24, .heads = 3, .hidden = 40, .activation = activation, .norm_stream = norm_stream});
+    block->eval();
+    std::vector<std::pair<torch::Tensor, torch::Tensor>> expected;
+    for (const int64_t B : {1, 2, 3, 5})
+      for (const int64_t T : {1, 7, 65, 211, 450}) {
+        const auto x = torch::randn({B, T, 24});
+        expected.emplace_back(x, block(x));
+      }
+    pack(block, Precision::Float32);
+    for (const auto& [x, y] : expected)
+      EXPECT_TRUE(torch::allclose(block(x), y, 1e-4, 1e-5)) << x.sizes();
+  }
+}
+
+TEST_P(PackedBlocks, InLowerPrecisionGiveWhatTheirLayersGive) {
+  const torch::NoGradGuard no_grad;
+  for (const auto precision : {Precision::BFloat16, Precision::Int8}) {
+    torch::manual_seed(4);
+    EncoderBlock block(EncoderBlockConfig{.dim = 64, .heads = 2, .hidden = 96});
+    block->eval();
+    pack(block, precision);
+    for (const int64_t B : {1, 4}) {
+      const auto x = torch::randn({B, 97, 64});
+      const auto y = block(x);
+      const AttentionCapture one_by_one;  // whoever looks inside gets the layers themselves
+      EXPECT_TRUE(torch::allclose(y, block(x), 0, 0.02)) << precision_name(precision);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, PackedBlocks, test::instruction_sets());
 
 TEST(Activation, GeluTanhIsItsFormula) {
   const auto x = torch::linspace(-4, 4, 101);

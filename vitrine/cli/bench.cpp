@@ -74,6 +74,7 @@ struct BenchResult {
   Precision precision;
   Throughput throughput;
   double examples, gflops, sgemm_gflops;  // a second
+  std::optional<double> bf16_gflops;      // of a large product, where that is what is computed
   std::optional<int64_t> peak_bytes;
 };
 
@@ -91,6 +92,7 @@ nlohmann::ordered_json json_of(const BenchOptions& o, const BenchResult& r) {
                                  {"gflops", r.gflops},
                                  {"sgemm_gflops", r.sgemm_gflops},
                                  {"fraction_of_sgemm", r.gflops / r.sgemm_gflops},
+                                 {"bf16_product_gflops", r.bf16_gflops.value_or(0)},
                                  {"recompute", o.recompute},
                                  {"peak_bytes", r.peak_bytes.value_or(0)}};
   if (o.ops) json["ops"] = ops_json(r.throughput);
@@ -102,7 +104,7 @@ std::string text_of(const BenchOptions& o, const BenchResult& r) {
       "{} {}, batch {}{}, {} threads, {}, {}\n"
       "  {} per step (median of {})\n"
       "  {} {}/s\n"
-      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s)\n"
+      "  {:.1f} GFLOP/s, {:.0f} % of this machine's sgemm ({:.1f} GFLOP/s){}\n"
       "  {}\n"
       "{}",
       r.training ? "train" : "infer", o.model, o.batch,
@@ -110,6 +112,9 @@ std::string text_of(const BenchOptions& o, const BenchResult& r) {
       precision_name(r.precision), step_time_text(r.throughput.milliseconds), r.throughput.steps,
       three_digits(r.examples), r.image > 0 ? "images" : "examples", r.gflops,
       100 * r.gflops / r.sgemm_gflops, r.sgemm_gflops,
+      r.bf16_gflops ? fmt::format(", {:.0f} % of its product in bf16 ({:.1f} GFLOP/s)",
+                                  100 * r.gflops / *r.bf16_gflops, *r.bf16_gflops)
+                    : "",
       r.peak_bytes
           ? fmt::format("{:.2f} GB of memory at most", 1e-9 * static_cast<double>(*r.peak_bytes))
           : "peak memory not known",
@@ -120,14 +125,14 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   auto settings = o.overrides;
   if (o.image > 0) settings.insert(settings.begin(), "image=" + std::to_string(o.image));
   const bool stored = !models().has(o.model) && fs::exists(o.model);
-  const auto choice = stored ? stored_model(o.model, settings)
-                             : read_model("name: " + o.model, settings, "bench");
+  const auto choice =
+      stored ? stored_model(o.model, settings) : read_model("name: " + o.model, settings, "bench");
   const auto threads = set_up_runtime(o.threads);
   const auto device = open_device(o.device);
   check_model_fits(choice, /*copies=*/1);
   const bool with_weights = stored && settings.empty() && !training;
-  const auto model = with_weights ? load_checkpoint(o.model, FileMemory::Borrow).model
-                                  : choice.build();
+  const auto model =
+      with_weights ? load_checkpoint(o.model, FileMemory::Borrow).model : choice.build();
   check(!o.recompute || !model->blocks_in_order().empty(),
         "bench: {} has no blocks to recompute; leave out --recompute", o.model);
   model->recompute_blocks = o.recompute;
@@ -136,7 +141,9 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
   if (!training) prepare_for_inference(*model, precision, o.model);
   say_precision(precision, s.err);
   const ThroughputOptions options{o.batch, o.seconds, o.device, precision, o.ops};
-  const double peak = measure_sgemm_peak(o.device);
+  const double peak = measure_product_peak(o.device, Precision::Float32);
+  std::optional<double> bf16_peak;
+  if (precision == Precision::BFloat16) bf16_peak = measure_product_peak(o.device, precision);
   const auto measured =
       training ? measure_training(*model, options) : measure_inference(*model, options);
   const double examples = 1e3 * static_cast<double>(o.batch) / measured.milliseconds;
@@ -150,6 +157,7 @@ int run_bench(const BenchOptions& o, bool training, Streams s) {
                            .gflops = 1e-9 * examples * (training ? kTrainFlops : kInferFlops) *
                                      static_cast<double>(summarize(choice).multiply_adds),
                            .sgemm_gflops = peak,
+                           .bf16_gflops = bf16_peak,
                            .peak_bytes = process_peak_bytes()};
   s.out << (o.json ? json_line(json_of(o, result)) : text_of(o, result));
   return 0;

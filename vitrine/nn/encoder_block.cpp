@@ -123,8 +123,7 @@ PackedBlock EncoderBlockImpl::packed() const {
 
 bool EncoderBlockImpl::runs_as_one(const torch::Tensor& x) const {
   return is_usual() && is_packed() && !looked_into() && !is_training() &&
-         !torch::GradMode::is_enabled() && has_cpu_kernel(x) && x.scalar_type() == torch::kFloat &&
-         shares_sequences(x.size(0), x.size(1));
+         !torch::GradMode::is_enabled() && has_cpu_kernel(x) && x.scalar_type() == torch::kFloat;
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {

@@ -26,9 +26,9 @@ struct PackedBlock {
 /// Whether the threads can share B sequences of T tokens about evenly, each taking whole sequences.
 bool shares_sequences(int64_t B, int64_t T);
 
-/// x (B, T, C) in fp32 -> (B, T, C), without gradients: a thread takes a few sequences through the
-/// whole block, so that what lies between stays in its cache. A token's result is that of the
-/// layers one after the other but for rounding.
+/// x (B, T, C) in fp32 -> (B, T, C), without gradients: a thread takes a few sequences, or a part of
+/// one, through the whole block, so that what lies between stays in its cache. A token's result is
+/// that of the layers one after the other but for rounding.
 torch::Tensor packed_block(const torch::Tensor& x, const PackedBlock& block);
 
 }  // namespace vitrine

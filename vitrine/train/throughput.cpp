@@ -83,9 +83,10 @@ Throughput measure_inference(Model& model, const ThroughputOptions& o) {
                        o.seconds, o.ops);
 }
 
-double measure_sgemm_peak(const std::string& device) {
+double measure_product_peak(const std::string& device, Precision precision) {
   constexpr int64_t n = 1536;
-  const auto options = torch::TensorOptions(torch::Device(device));
+  const auto dtype = precision == Precision::BFloat16 ? torch::kBFloat16 : torch::kFloat;
+  const auto options = torch::TensorOptions(torch::Device(device)).dtype(dtype);
   const auto a = torch::randn({n, n}, options), b = torch::randn({n, n}, options);
   auto c = torch::empty({n, n}, options);
   const auto measured = measure_steps([&] { torch::mm_out(c, a, b); }, /*seconds=*/1);

@@ -38,7 +38,7 @@ Throughput measure_training(Model& model, const ThroughputOptions& options);
 /// A forward pass on random data, without gradients.
 Throughput measure_inference(Model& model, const ThroughputOptions& options);
 
-/// GFLOP/s of a large square float matrix product: what this device can reach.
-double measure_sgemm_peak(const std::string& device);
+/// GFLOP/s of a large square matrix product, in fp32 or bf16: what this device can reach.
+double measure_product_peak(const std::string& device, Precision precision);
 
 }  // namespace vitrine
