@@ -1,10 +1,9 @@
 """Vitrine, Python's torch and ONNX Runtime on the same model, batch and threads, by turns in one run.
 
-Prints a Markdown table of the medians over the rounds: examples per second of each, ratios, the share
-of the machine's sgemm that Vitrine reaches, and the largest memory of each process. Needs
-python3-torch and python3-torchvision; node with npm, and python3-onnx for int8, for ONNX Runtime,
-whose columns stay empty without. Families that torchvision does not have are compared with their authors' code if published.py
-finds it. With --chroot also the torch of another Debian, such as tools/try_on.sh makes: install python3-torch,
+Prints a Markdown table of the medians over the rounds: examples per second of each, ratios, the share of the machine's
+product in fp32 (and in bf16) that Vitrine reaches, and the largest memory of each process. Needs python3-torch and
+python3-torchvision; node with npm for ONNX Runtime, whose columns stay empty without. Families that torchvision does
+not have are compared with their authors' code if published.py finds it. With --chroot also the torch of another Debian, such as tools/try_on.sh makes: install python3-torch,
 python3-torchvision and libopenblas0-openmp there (without the last it multiplies by the slow reference BLAS).
 """
 
@@ -75,25 +74,20 @@ def install_runtime():
     return present or subprocess.run(npm, cwd=RUNTIME, stdout=subprocess.DEVNULL).returncode == 0
 
 
-def quantize(file):
-    """The ONNX file with products in int8; None without python3-onnx."""
-    quantized = file.with_suffix(".int8.onnx")
-    command = [PYTHON, HERE / "quantize_onnx.py", file, quantized]
-    if quantized.exists() or subprocess.run(command, capture_output=True).returncode == 0:
-        return quantized
-    print("bench: ONNX Runtime without int8: python3-onnx is missing", file=sys.stderr)
-    return None
+def weights_of(model, folder):
+    """A file with random weights of the peer."""
+    weights = folder / f"{model}.pth"
+    if not weights.exists():
+        subprocess.run([PYTHON, HERE / "torch_peer.py", "save", "--model", model, "--out", weights], check=True)
+    return weights
 
 
-def export(model, folder):
-    """The ONNX file of the model with random weights; None if its peer or the export lacks it."""
-    weights, file = folder / f"{model}.pth", folder / f"{model}.onnx"
+def export(model, folder, precision):
+    """The ONNX file of the model; None if the export lacks it."""
+    file = folder / f"{model}.{precision}.onnx"
     if not file.exists():
-        subprocess.run([PYTHON, HERE / "torch_peer.py", "save", "--model", model, "--out", weights],
-                       check=True)
-        done = subprocess.run([ROOT / "build/vitrine", "export", weights, "-o", file],
-                              capture_output=True, text=True)
-        weights.unlink()
+        done = subprocess.run([ROOT / "build/vitrine", "export", weights_of(model, folder), "-o", file, "--precision",
+                               precision], capture_output=True, text=True)
         if done.returncode != 0:
             print(f"bench: {model} without ONNX Runtime: {done.stderr.strip()}", file=sys.stderr)
             return None
@@ -121,21 +115,21 @@ class Row:
         shape = ["--batch", str(batch), "--threads", str(o.threads), "--seconds", str(o.seconds)]
         self.sides = sides(o)
         self.key = (step, f"`{model}`", str(batch), precision)
-        self.commands = {"vitrine": [ROOT / "build/vitrine", "bench", step, "--model", model, *shape,
-                                     "--precision", precision, "--json", *SETTINGS.get(model, [])]}
         has_peer = model in TORCHVISION or published.available(model)
+        classifies = has_peer and model not in (*SETTINGS, "igpt_s") and step == "infer"
+        ours = weights_of(model, folder) if classifies else model  # mapped, as a user's would be
+        self.commands = {"vitrine": [ROOT / "build/vitrine", "bench", step, "--model", ours, *shape,
+                                     "--precision", precision, "--json", *SETTINGS.get(model, [])]}
         if has_peer and precision != "int8":
             peer = [step, "--model", model, *shape, "--precision", precision]
             self.commands["torch"] = [PYTHON, HERE / "torch_peer.py", *peer]
-            if o.chroot:
+            if o.chroot and precision == "fp32":  # its bf16 is slower than its fp32 here
                 self.commands["other_torch"] = in_chroot(o.chroot, "torch_peer.py", *peer)
-        classifies = has_peer and model not in (*SETTINGS, "igpt_s") and step == "infer"
-        file = export(model, folder) if o.onnxruntime and classifies else None
-        if file:
-            self.commands["ort"] = ["node", RUNTIME / "ort_peer.js", file, *shape]
-        quantized = quantize(file) if file and precision == "int8" else None
-        if quantized:
-            self.commands["ort_int8"] = ["node", RUNTIME / "ort_peer.js", quantized, *shape]
+        for side, kind in (("ort", "fp32"), ("ort_int8", "int8")):
+            wanted = o.onnxruntime and classifies and (side == "ort" or precision == "int8")
+            file = export(model, folder, kind) if wanted else None
+            if file:
+                self.commands[side] = ["node", RUNTIME / "ort_peer.js", file, *shape]
 
     def measure(self, rounds):
         """A line of the table."""
@@ -153,9 +147,11 @@ class Row:
         speeds = [median(name, "examples_per_second") for name in self.sides]
         ratios = [s and f"{speeds[0] / s:.2f}" for s in speeds[1:]]
         memory = [median(name, "peak_bytes") for name in self.sides]
+        share = f"{100 * median('vitrine', 'fraction_of_sgemm'):.0f} %"
+        if bf16 := median("vitrine", "bf16_product_gflops"):
+            share += f", {100 * median('vitrine', 'gflops') / bf16:.0f} % of bf16"
         return [*self.key, *[number(s) if s else "–" for s in speeds], together(ratios),
-                f"{100 * median('vitrine', 'fraction_of_sgemm'):.0f} %",
-                together(m and f"{m / 1e6:.0f}" for m in memory)]
+                share, together(m and f"{m / 1e6:.0f}" for m in memory)]
 
 
 def machine():

@@ -27,6 +27,38 @@ Strings batch_shape(const torch::Tensor& t) {
 
 }  // namespace
 
+TEST(OnnxInLowerPrecision, HasSmallerMatricesAndIsValid) {
+  const test::TemporaryFolder folder;
+  const auto loaded = test::small_checkpoint("vit_ti16", "dim: 64\nhidden: 256\n");
+  const auto bytes = [&](Precision precision) {
+    return static_cast<double>(
+        export_onnx(loaded, folder / "m.onnx", {.precision = precision}).bytes);
+  };
+  const auto full = bytes(Precision::Float32);
+  EXPECT_LT(bytes(Precision::BFloat16), 0.65 * full);
+  EXPECT_LT(bytes(Precision::Int8), 0.45 * full);
+}
+
+TEST(OnnxInLowerPrecision, IsRefusedWhereNothingWouldBeLower) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "m.onnx";
+  const auto error = test::error_of([&] {
+    export_onnx(test::small_checkpoint("resnet18"), path, {.precision = Precision::Int8});
+  });
+  EXPECT_TRUE(test::contains(error, "resnet18 has no products with constant matrices"));
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(OnnxInLowerPrecision, RefusesMatricesThatAreNotFinite) {
+  const test::TemporaryFolder folder;
+  const auto loaded = test::small_checkpoint("vit_ti16");
+  const torch::NoGradGuard no_grad;
+  loaded.model->named_parameters()["blocks.0.mlp.fc1.weight"][0][0] = NAN;
+  const auto error = test::error_of(
+      [&] { export_onnx(loaded, folder / "m.onnx", {.precision = Precision::Int8}); });
+  EXPECT_TRUE(test::contains(error, "'blocks.0.mlp.fc1.weight' has numbers that are not finite"));
+}
+
 TEST_P(OnnxOfEveryModel, IsValidForBatchesOfAnySize) {
   const test::TemporaryFolder folder;
   const auto loaded = test::small_checkpoint(GetParam());

@@ -51,6 +51,24 @@ class OnnxModels : public test::OnnxRuntime {
 
 }  // namespace
 
+TEST_F(OnnxModels, InLowerPrecisionAnswerNearlyAsInFp32) {
+  for (const auto precision : {Precision::BFloat16, Precision::Int8}) {
+    std::vector<test::RuntimeJob> jobs;
+    double largest = 0;
+    for (const auto* name : {"vit_ti16", "cct_2_3x2", "swin_t", "deit_ti16_distilled"}) {
+      const auto loaded = test::small_checkpoint(name);
+      const auto path = folder / (std::to_string(jobs.size()) + ".onnx");
+      const auto written = export_onnx(loaded, path, {.precision = precision});
+      const auto x = loaded.model->example_input(3);
+      const torch::NoGradGuard no_grad;
+      const auto logits = loaded.model->forward(x);
+      largest = std::max(largest, logits.abs().max().item<double>());
+      jobs.push_back({name, path, "image", x, {{"logits", logits}}});
+    }
+    expect_same(jobs, /*tolerance=*/0.05 * largest);
+  }
+}
+
 TEST_F(OnnxModels, OfTheRegistryAnswerAsOurs) {
   std::vector<Variant> variants;
   for (const auto& name : models().names())

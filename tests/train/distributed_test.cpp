@@ -84,6 +84,14 @@ class Launch : public testing::Test {
       EXPECT_EQ(left[i].values.at(0), right[i].values.at(0));  // a loss
     }
   }
+  /// Whether each step of a run of several ranks tells how long its gradients took.
+  bool times_its_exchange(const std::string& name) const {
+    const auto lines = read_metrics(run(name) / "metrics.jsonl");
+    return std::ranges::all_of(lines, [](const MetricsLine& line) {
+      return line.kind != "step" || (line.value("exchange_seconds") > 0 &&
+                                     line.value("exchange_waited_seconds") >= 0);
+    });
+  }
 
   static std::vector<pid_t> numbers_in(const fs::path& file) {
     std::ifstream numbers(file);
@@ -145,6 +153,7 @@ TEST_F(Launch, TwoRanksEndWithTheBitsOfOneProcess) {
   expect_success(new_run(0, "one", kTwoParts));
   expect_success(new_run(2, "two"));
   expect_same("one", "two");
+  EXPECT_TRUE(times_its_exchange("two"));
   expect_success(new_run(2, "dealt", {"data.batch=8", "train.accumulate=2"}));
   expect_same("one", "dealt");
 }

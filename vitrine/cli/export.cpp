@@ -11,6 +11,7 @@ namespace {
 struct ExportOptions {
   std::string model, format, names = "timm", out;
   bool attention = false;
+  Precision precision = Precision::Float32;
 };
 
 /// A format that `--format` names, and who writes it.
@@ -29,10 +30,23 @@ WeightNames names_called(const std::string& name) {
              fmt::join(known, ", "));
 }
 
+/// Floating-point tensors in the precision of the file.
+NamedTensors as_stored(NamedTensors tensors, Precision precision) {
+  if (precision == Precision::Float32) return tensors;
+  for (auto& [name, tensor] : tensors)
+    if (tensor.is_floating_point()) tensor = tensor.to(torch::kBFloat16);
+  return tensors;
+}
+
 /// Writes a file, or a folder with its JSON files if `-o` has no ending of a file.
 int write_weights(const ExportOptions& o, Streams streams) {
-  const auto weights = export_weights(load_checkpoint(o.model), names_called(o.names));
   const bool npz = o.format == "npz";
+  check_usage(o.precision == Precision::Float32 || (o.precision == Precision::BFloat16 && !npz),
+              "export: --precision {} is not for {}, {}; take fp32{}, or --format onnx",
+              precision_name(o.precision), o.format,
+              npz ? "which has no such type" : "whose readers expect floating-point weights",
+              npz ? "" : " or bf16");
+  const auto weights = export_weights(load_checkpoint(o.model), names_called(o.names));
   const bool folder = !o.out.ends_with("." + o.format);
   check_usage(!folder || (!npz && !weights.files.empty()),
               "export: -o {} does not end in .{}; a folder is for --format safetensors with the "
@@ -43,7 +57,8 @@ int write_weights(const ExportOptions& o, Streams streams) {
   if (npz)
     save_npz(path, weights.tensors);
   else
-    save_safetensors(path, {.tensors = weights.tensors, .metadata = {{"format", "pt"}}});
+    save_safetensors(
+        path, {.tensors = as_stored(weights.tensors, o.precision), .metadata = {{"format", "pt"}}});
   streams.out << path.string() << '\n';
   for (const auto& [name, text] : weights.files) {
     if (!folder) continue;
@@ -64,7 +79,8 @@ std::string port_text(const OnnxPort& port) {
 
 int write_onnx(const ExportOptions& o, Streams streams) {
   check_usage(o.out.ends_with(".onnx"), "export: -o {} does not end in .onnx", o.out);
-  const auto written = export_onnx(load_checkpoint(o.model), o.out, {.attention = o.attention});
+  const auto written = export_onnx(load_checkpoint(o.model), o.out,
+                                   {.attention = o.attention, .precision = o.precision});
   constexpr double kMega = 1e6;
   streams.out << fmt::format("{}: {} nodes, {:.1f} MB\n", o.out, written.nodes,
                              static_cast<double>(written.bytes) / kMega);
@@ -114,6 +130,10 @@ Command export_command() {
                 ->required();
             app.add_flag("--attention", o->attention,
                          "onnx: the attention weights of every layer as further outputs");
+            take_one_of(app.add_option("--precision", o->precision,
+                                       "onnx: of products with weights (int8, bf16); safetensors: "
+                                       "of the stored weights (bf16); default: fp32"),
+                        precision_names());
             return [o](Streams s) { return run_export(*o, s); };
           }};
 }

@@ -2,7 +2,6 @@
 
 #include <omp.h>
 
-#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/random.h"
+#include "vitrine/core/stopwatch.h"
 
 namespace vitrine {
 namespace {
@@ -119,9 +119,9 @@ std::optional<Batch> Loader::next() {
   auto& s = *state_;
   std::unique_lock lock(s.mutex);
   if (s.wanted >= std::ssize(s.steps)) return std::nullopt;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   s.has_ready.wait(lock, [&] { return s.ready.contains(s.wanted); });
-  s.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  s.waited += watch.seconds();
   auto result = std::move(s.ready.extract(s.wanted++).mapped());
   lock.unlock();
   s.may_claim.notify_one();

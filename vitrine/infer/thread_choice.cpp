@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "vitrine/core/median.h"
 
@@ -18,10 +17,6 @@ constexpr double kLongPass = 0.05;        // seconds: threads seldom wait, and o
 constexpr int64_t kTrials = 3;            // passes
 constexpr double kTrialShare = 1.0 / 20;  // of the time, at most, goes to trials
 constexpr double kShortestRest = 0.5;     // seconds between trials
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// How often threads of this process had to leave a core to others.
 int64_t interruptions_now() {
@@ -77,12 +72,11 @@ AdaptiveThreads::Pass::Pass(AdaptiveThreads& all, int64_t batch)
     threads_ = all_.by_batch_[batch].next();
   }
   if (threads_ == ThreadChoice::Threads::One) omp_set_num_threads(1);
-  start_ = seconds_now();
   interruptions_ = interruptions_now();
 }
 
 AdaptiveThreads::Pass::~Pass() {
-  const auto seconds = seconds_now() - start_;
+  const auto seconds = watch_.seconds();
   const auto interruptions = interruptions_now() - interruptions_;
   omp_set_num_threads(before_);
   if (before_ == 1) return;  // there is nothing to choose

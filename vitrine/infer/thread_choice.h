@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "vitrine/core/stopwatch.h"
+
 namespace vitrine {
 
 /// Decides whether passes that take about equally long run on all threads or on one. Where another
@@ -55,7 +57,7 @@ class AdaptiveThreads {
     int64_t batch_;
     ThreadChoice::Threads threads_;
     int before_;  // threads
-    double start_;
+    Stopwatch watch_;
     int64_t interruptions_;
   };
 

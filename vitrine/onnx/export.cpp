@@ -5,6 +5,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/core/settings.h"
 #include "vitrine/onnx/file.h"
+#include "vitrine/onnx/lower_precision.h"
 #include "vitrine/onnx/model_graph.h"
 #include "vitrine/weights/checkpoint.h"
 
@@ -39,6 +40,7 @@ OnnxSummary export_onnx(const LoadedCheckpoint& checkpoint, const fs::path& path
   auto graph = model_graph(*checkpoint.model, options.attention);
   graph.name = checkpoint.info.model.name();
   graph.metadata = metadata_of(checkpoint.info);
+  lower_precision(graph, options.precision);
   write_onnx(path, graph);
   return {.inputs = ports(graph.inputs),
           .outputs = ports(graph.outputs),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vitrine/core/files.h"
+#include "vitrine/core/precision.h"
 
 namespace vitrine {
 
@@ -12,6 +13,7 @@ struct LoadedCheckpoint;
 
 struct OnnxOptions {
   bool attention = false;  // the attention weights of every layer as further outputs
+  Precision precision = Precision::Float32;  // of products with weights (`lower_precision`)
 };
 
 /// An input or output of an exported file; the first dimension is the batch size.

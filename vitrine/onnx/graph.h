@@ -12,7 +12,15 @@
 namespace vitrine {
 
 /// Types of elements, by their numbers in the ONNX format (TensorProto.DataType).
-enum class OnnxType : int32_t { Float = 1, Int32 = 6, Int64 = 7, Bool = 9, Double = 11 };
+enum class OnnxType : int32_t {
+  Float = 1,
+  Int8 = 3,
+  Int32 = 6,
+  Int64 = 7,
+  Bool = 9,
+  Double = 11,
+  BFloat16 = 16
+};
 
 /// A constant of the graph. The bytes are those of a contiguous tensor.
 struct OnnxTensor {

@@ -3,7 +3,6 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "vitrine/core/interrupt.h"
 #include "vitrine/core/progress.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/core/stopwatch.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/infer/device.h"
 #include "vitrine/models/model.h"
@@ -68,7 +68,7 @@ class Probe {
       : recipe_(std::move(recipe)), options_(options), probe_(probe) {}
 
   RunOutcome run() {
-    const auto began = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     prepare();
     if (compute_all_features() && train()) {
       install_head();
@@ -78,8 +78,7 @@ class Probe {
       outcome_.stop_reason = StopReason::Interrupted;
       return outcome_;
     }
-    outcome_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    outcome_.seconds = watch.seconds();
     save();
     return outcome_;
   }

@@ -2,10 +2,10 @@
 
 #include <torch/torch.h>
 
-#include <chrono>
 #include <optional>
 
 #include "vitrine/core/median.h"
+#include "vitrine/core/stopwatch.h"
 #include "vitrine/data/batch.h"
 #include "vitrine/infer/thread_choice.h"
 #include "vitrine/models/model.h"
@@ -14,31 +14,21 @@
 #include "vitrine/train/optimizer.h"
 
 namespace vitrine {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
-
 Throughput measure_steps(const std::function<void()>& step, double seconds, bool ops) {
   constexpr double kLongStep = 5;  // seconds: noise matters less, and patience more
-  auto start = Clock::now();
+  const Stopwatch first;
   step();
-  const bool is_long = seconds_since(start) > kLongStep;
+  const bool is_long = first.seconds() > kLongStep;
   if (!is_long) step();
   const size_t fewest = is_long ? 3 : 5;
   std::optional<OpProfile> profile;
   if (ops) profile.emplace();
   std::vector<double> times;
-  start = Clock::now();
-  while (times.size() < fewest || seconds_since(start) < seconds) {
-    const auto began = Clock::now();
+  const Stopwatch all;
+  while (times.size() < fewest || all.seconds() < seconds) {
+    const Stopwatch one;
     step();
-    times.push_back(1e3 * seconds_since(began));
+    times.push_back(1e3 * one.seconds());
   }
   return {.milliseconds = median(times),
           .steps = static_cast<int64_t>(times.size()),

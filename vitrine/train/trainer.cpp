@@ -347,6 +347,11 @@ class Training {
                                            {"seconds", position_.seconds},
                                            {"examples_per_second", examples_per_second},
                                            {"waited_share", waited_share}});
+    if (group_.size() > 1) {
+      const auto exchange = exchange_.times();
+      line.values.emplace_back("exchange_seconds", exchange.sums);
+      line.values.emplace_back("exchange_waited_seconds", exchange.waited);
+    }
     add_line(line);
     if (request_.on_metrics) request_.on_metrics(line);
   }

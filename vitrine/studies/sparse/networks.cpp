@@ -1,12 +1,12 @@
 #include <fmt/ranges.h>
 #include <torch/torch.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "vitrine/core/error.h"
 #include "vitrine/core/image_files.h"
 #include "vitrine/core/settings.h"
+#include "vitrine/core/stopwatch.h"
 #include "vitrine/data/examples.h"
 #include "vitrine/data/image_batches.h"
 #include "vitrine/data/process.h"
@@ -62,9 +62,9 @@ StepCost bench_step(const StepPart& part, const std::vector<std::string>& overri
 
 template <typename Work>
 double seconds_of(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 SamplingSpeed sampling_speed(const std::shared_ptr<Model>& model, const std::string& name,

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "vitrine/core/stopwatch.h"
+
 namespace vitrine {
 
 /// Parameters whose gradients travel together. On the CPU, gradients that are complete lie here.
@@ -114,6 +116,7 @@ struct GradientExchange::State {
       if (stopping) return;
       auto* bucket = waiting.front();
       lock.unlock();
+      const Stopwatch watch;
       std::exception_ptr trouble;
       try {
         group.sum_in_order(bucket->flat);
@@ -121,15 +124,23 @@ struct GradientExchange::State {
         trouble = std::current_exception();
       }
       lock.lock();
+      times.sums += watch.seconds();
       waiting.pop_front();
       if (trouble) error = trouble;
       changed.notify_all();
     }
   }
 
+  void restart_times() {
+    const std::lock_guard lock(mutex);
+    times = {};
+  }
+
   void wait_for_sums() {
+    const Stopwatch watch;
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return waiting.empty() || error; });
+    times.waited = watch.seconds();
     if (error) std::rethrow_exception(error);
   }
 
@@ -154,6 +165,7 @@ struct GradientExchange::State {
   std::condition_variable changed;
   std::deque<GradientBucket*> waiting;  // filled, not yet summed
   std::exception_ptr error;
+  ExchangeTimes times;
   bool stopping = false;
   std::thread sender;
 };
@@ -169,16 +181,24 @@ void GradientExchange::begin() {
   if (!state_) return;
   for (auto& bucket : state_->buckets) bucket.missing = std::ssize(bucket.parameters);
   state_->active = true;
+  state_->restart_times();
 }
 
 void GradientExchange::finish() {
   if (!state_) return;
   auto& s = *state_;
+  if (!s.active) s.restart_times();
   s.active = false;
   while (s.filled < s.buckets.size()) s.fill_next();
   s.wait_for_sums();
   for (auto& bucket : s.buckets) State::take_sums(bucket);
   s.filled = 0;
+}
+
+ExchangeTimes GradientExchange::times() const {
+  if (!state_) return {};
+  const std::lock_guard lock(state_->mutex);
+  return state_->times;
 }
 
 }  // namespace vitrine

@@ -9,6 +9,12 @@
 
 namespace vitrine {
 
+/// How long the sums of one step took and how much of that the step waited for, behind its backward
+/// pass: the rest was hidden. In seconds.
+struct ExchangeTimes {
+  double sums = 0, waited = 0;
+};
+
 /// Sums the gradients of all ranks, bucket by bucket, while the backward pass still runs.
 class GradientExchange {
  public:
@@ -25,6 +31,8 @@ class GradientExchange {
   /// Sends what is left, waits for the sums and puts them into the gradients. All ranks must call
   /// it, even one that had no backward pass.
   void finish();
+  /// Of the last step.
+  ExchangeTimes times() const;
 
  private:
   struct State;
