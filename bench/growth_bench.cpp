@@ -105,8 +105,8 @@ plot::Series series(const std::string& name, const std::vector<Point>& points,
 }
 
 /// What the time would be if every multiply-add took as long as at the last point.
-plot::Series by_multiply_adds(const std::vector<Point>& points) {
-  plot::Series result{.name = "in proportion to the multiply-adds", .stroke = plot::Stroke::Dashed};
+plot::Series by_multiply_adds(const std::string& name, const std::vector<Point>& points) {
+  plot::Series result{.name = name, .stroke = plot::Stroke::Dashed};
   const auto& last = points.back();
   for (const auto& p : points) {
     result.x.push_back(p.value);
@@ -119,11 +119,13 @@ double milliseconds(const Point& p) { return p.milliseconds; }
 double megabytes(const Point& p) { return p.megabytes; }
 double multiply_adds(const Point& p) { return p.multiply_adds; }
 
-plot::Chart time_chart(const Factor& factor, const std::vector<Point>& points) {
+/// One chart has the legend for all.
+plot::Chart time_chart(const Factor& factor, const std::vector<Point>& points, bool legend) {
   return {.title = fmt::format("{} ({})", factor.name, factor.network),
           .x = {.label = factor.label, .log = true},
           .y = {.label = "ms per training step", .log = true},
-          .series = {series("measured", points, milliseconds), by_multiply_adds(points)},
+          .series = {series(legend ? "measured" : "", points, milliseconds),
+                     by_multiply_adds(legend ? "as the multiply-adds" : "", points)},
           .width = 330};
 }
 
@@ -151,7 +153,7 @@ void run(const std::string& program, const fs::path& path, double seconds) {
                factor.name, factor.network, factor.values.front(), factor.values.back(),
                exponent(points, milliseconds), exponent(points, multiply_adds),
                exponent(points, megabytes), points.front().gflops, points.back().gflops);
-    figure.panels.emplace_back(time_chart(factor, points));
+    figure.panels.emplace_back(time_chart(factor, points, /*legend=*/figure.panels.empty()));
     memory.emplace_back(memory_chart(factor, points));
   }
   figure.panels.insert(figure.panels.end(), memory.begin(), memory.end());

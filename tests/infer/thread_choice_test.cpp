@@ -1,7 +1,10 @@
 #include "vitrine/infer/thread_choice.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <omp.h>
+
+#include <thread>
 
 namespace vitrine {
 namespace {
@@ -73,6 +76,18 @@ TEST(AdaptiveThreads, LeavesTheNumberOfThreadsAsItWas) {
   EXPECT_EQ(threads.run(3, [] { return 7; }), 7);
   EXPECT_THROW(threads.run(3, []() -> int { throw std::runtime_error("x"); }), std::runtime_error);
   EXPECT_EQ(omp_get_max_threads(), before);
+}
+
+TEST(AdaptiveThreads, KeepsTheChosenNumberOnAFreshThread) {
+  const auto before = at::get_num_threads();
+  at::set_num_threads(1);
+  std::vector<int> seen;
+  std::thread([&] {
+    AdaptiveThreads threads;
+    for (int i = 0; i < 2; ++i) threads.run(1, [&] { seen.push_back(at::get_num_threads()); });
+  }).join();
+  at::set_num_threads(before);
+  EXPECT_EQ(seen, (std::vector<int>{1, 1}));
 }
 
 }  // namespace vitrine

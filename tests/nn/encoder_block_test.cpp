@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/errors.h"
 #include "tests/support/instruction_sets.h"
 #include "vitrine/nn/attention_capture.h"
 #include "vitrine/ops/activation.h"
@@ -47,10 +48,14 @@ TEST(EncoderBlock, LayerScaleMultipliesEachSublayer) {
 
 class PackedBlocks : public test::EveryInstructionSet {
  protected:
+  ~PackedBlocks() override { at::set_num_threads(threads_); }
   void pack(EncoderBlock& block, Precision precision) {
     for (auto* layer : {&block->attn->qkv, &block->attn->proj, &block->mlp->fc1, &block->mlp->fc2})
       (*layer)->pack(precision);
   }
+
+ private:
+  const int threads_ = at::get_num_threads();
 };
 
 TEST_P(PackedBlocks, GiveWhatTheirLayersGiveForAnyNumberOfSequences) {
@@ -68,9 +73,23 @@ TEST_P(PackedBlocks, GiveWhatTheirLayersGiveForAnyNumberOfSequences) {
         expected.emplace_back(x, block(x));
       }
     pack(block, Precision::Float32);
-    for (const auto& [x, y] : expected)
-      EXPECT_TRUE(torch::allclose(block(x), y, 1e-4, 1e-5)) << x.sizes();
+    for (const int threads : {1, 2, 3}) {
+      at::set_num_threads(threads);
+      for (const auto& [x, y] : expected)
+        EXPECT_TRUE(torch::allclose(block(x), y, 1e-4, 1e-5)) << x.sizes() << threads;
+    }
   }
+}
+
+TEST_P(PackedBlocks, RefuseRowsThatDoNotFit) {
+  const torch::NoGradGuard no_grad;
+  EncoderBlock block(EncoderBlockConfig{.dim = 24, .heads = 3, .hidden = 40});
+  block->eval();
+  pack(block, Precision::Float32);
+  const auto error = test::error_of([&] { block(torch::randn({1, 65, 12})); });
+  EXPECT_TRUE(
+      test::contains(error, "qkv makes 72 numbers of 24 with a bias of 72, expected 36 of 12"))
+      << error;
 }
 
 TEST_P(PackedBlocks, InLowerPrecisionGiveWhatTheirLayersGive) {
@@ -90,6 +109,16 @@ TEST_P(PackedBlocks, InLowerPrecisionGiveWhatTheirLayersGive) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, PackedBlocks, test::instruction_sets());
+
+TEST(EncoderBlock, TakesAnEmptyBatch) {
+  EncoderBlock block(EncoderBlockConfig{.dim = 64, .heads = 4, .hidden = 80});
+  EXPECT_EQ(block(torch::empty({0, 65, 64})).sizes(), (torch::IntArrayRef{0, 65, 64}));
+  const torch::NoGradGuard no_grad;
+  block->eval();
+  for (auto* layer : {&block->attn->qkv, &block->attn->proj, &block->mlp->fc1, &block->mlp->fc2})
+    (*layer)->pack(Precision::Float32);
+  EXPECT_EQ(block(torch::empty({0, 65, 64})).sizes(), (torch::IntArrayRef{0, 65, 64}));
+}
 
 TEST(Activation, GeluTanhIsItsFormula) {
   const auto x = torch::linspace(-4, 4, 101);

@@ -50,6 +50,20 @@ TEST_P(ActivationOp, HoldsAtTheEnds) {
   }
 }
 
+TEST_P(ActivationOp, KeepsNanAndHoldsForVeryLargeNumbers) {
+  for (const auto f : kAll) {
+    const auto x = torch::tensor({NAN, 1e20f, -1e20f, NAN}).requires_grad_(true);
+    const auto y = activate(x, f);
+    y.sum().backward();
+    SCOPED_TRACE(static_cast<int>(f));
+    EXPECT_TRUE(y.isnan().equal(torch::tensor({true, false, false, true})));
+    EXPECT_EQ(y[1].item<float>(), 1e20f);
+    EXPECT_NEAR(y[2].item<float>(), 0, 1e-10);
+    EXPECT_EQ(x.grad()[1].item<float>(), 1);
+    EXPECT_NEAR(x.grad()[2].item<float>(), 0, 1e-10);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Vectors, ActivationOp, test::instruction_sets());
 
 TEST(Activate, KeepsStridedInputsAndDoubles) {

@@ -28,7 +28,7 @@ struct HeadInputs {
 
   const HeadShape shape;
   torch::Tensor q, k, v, d_out, bias, mask;
-  bool biased = false;
+  bool biased = false, causal = false;
   float dropout = 0;
 };
 
@@ -50,7 +50,8 @@ HeadResults<T> results(const HeadInputs& in, Factors factors) {
                               .scale = T(0.3),
                               .dropout = {in.dropout, 7, 11},
                               .bias = in.biased ? numbers(bias) : nullptr,
-                              .mask = in.biased ? numbers(mask) : nullptr};
+                              .mask = in.biased ? numbers(mask) : nullptr,
+                              .causal = in.causal};
   const auto attention = kernels::head_attention<T>(s, factors);
   const auto kept = torch::empty({s.queries, attention->kept_per_query()}, type);
   HeadResults<T> r{torch::empty({s.queries, s.value_width}, type), torch::empty_like(q),
@@ -99,6 +100,33 @@ TEST_P(HeadAttention, InFloatsEqualsThatInDoubles) {
         expect_near(results<float>(in, Factors::Full), exact, 1e-5);
         expect_near(results<float>(in, Factors::Bf16), exact, 0.03);
       }
+}
+
+TEST_P(HeadAttention, OfCausalHeadsEqualsTheMaskedOne) {
+  for (const auto& s : {HeadShape{1, 1, 4, 4}, HeadShape{5, 5, 3, 2}, HeadShape{61, 61, 16, 8},
+                        HeadShape{197, 197, 64, 65}, HeadShape{50, 131, 32, 33}})
+    for (const float dropout : {0.0f, 0.4f}) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys, dropout {}", s.queries, s.keys, dropout));
+      HeadInputs in(s);
+      in.dropout = dropout;
+      in.biased = true;
+      in.bias.zero_();
+      in.mask = torch::full({s.queries, s.keys}, -INFINITY).triu(1);
+      const auto masked = results<double>(in, Factors::Full);
+      in.biased = false;
+      in.causal = true;
+      auto exact = results<double>(in, Factors::Full);
+      EXPECT_LT(relative(exact.out, masked.out), 1e-12);
+      EXPECT_LT(relative(exact.dv, masked.dv), 1e-12);
+      exact.d_bias = masked.d_bias;
+      auto floats = results<float>(in, Factors::Full), rounded = results<float>(in, Factors::Bf16);
+      floats.d_bias = rounded.d_bias = masked.d_bias;
+      if (s.queries == 1) continue;  // the gradients of a single weight, 1, are 0
+      EXPECT_LT(relative(exact.dq, masked.dq), 1e-12);
+      EXPECT_LT(relative(exact.dk, masked.dk), 1e-12);
+      expect_near(floats, exact, 1e-5);
+      expect_near(rounded, exact, 0.03);
+    }
 }
 
 TEST_P(HeadAttention, Bf16RoundsTheFactors) {

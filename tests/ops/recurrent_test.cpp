@@ -80,6 +80,17 @@ TEST(LastState, DoesNotDependOnTheThreads) {
   at::set_num_threads(threads);
 }
 
+TEST(LastState, KeepsNanAndTakesAnEmptyBatch) {
+  for (const auto cell : {Cell::Rnn, Cell::Lstm, Cell::Gru}) {
+    const auto w = random_weights(cell, 2, 8);
+    auto x = torch::randn({40, 5, 2});
+    x[17][3][1] = NAN;
+    const auto damaged = last_state(x, w, cell).isnan().any(1);
+    EXPECT_TRUE(damaged.nonzero().flatten().equal(torch::tensor({17L}))) << static_cast<int>(cell);
+    EXPECT_EQ(last_state(torch::empty({0, 5, 2}), w, cell).sizes(), (torch::IntArrayRef{0, 8}));
+  }
+}
+
 TEST(LastState, RefusesWhatDoesNotFit) {
   const auto w = random_weights(Cell::Lstm, 2, 4);
   const auto refuses = [&](const torch::Tensor& x, Cell cell, const std::string& words) {

@@ -80,6 +80,29 @@ void expect_near_results(const std::vector<torch::Tensor>& a, const std::vector<
   }
 }
 
+/// By steps along a random direction in each parameter.
+void expect_gradients_equal_differences(const BlockCase& c, const EncoderBlockSettings& settings) {
+  const auto run = [&] { return training_encoder_block(c.x, c.w, settings, Precision::Float32); };
+  const auto gradients = c.results(run());
+  const torch::NoGradGuard no_grad;
+  const auto leaves = c.leaves();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    auto direction = torch::randn_like(leaves[i]);
+    direction /= direction.norm();
+    const auto loss_at = [&](double step) {
+      leaves[i].data().add_(direction, step);
+      const auto loss = (run() * c.dy).sum().item<double>();
+      leaves[i].data().sub_(direction, step);
+      return loss;
+    };
+    constexpr double kStep = 1e-2;
+    const auto slope = (loss_at(kStep) - loss_at(-kStep)) / (2 * kStep);
+    EXPECT_NEAR((gradients[i + 1] * direction).sum().item<double>(), slope,
+                2e-2 * (1 + std::abs(slope)))
+        << "leaf " << i;
+  }
+}
+
 class TrainingEncoderBlocks : public test::EveryInstructionSet {};
 
 }  // namespace
@@ -118,27 +141,8 @@ INSTANTIATE_TEST_SUITE_P(Vectors, TrainingEncoderBlocks, test::instruction_sets(
 
 TEST(TrainingEncoderBlock, GradientsEqualDifferences) {
   torch::manual_seed(3);
-  const BlockCase c(2, 3, 8, 12);
-  const EncoderBlockSettings settings{.heads = 2};
-  const auto run = [&] { return training_encoder_block(c.x, c.w, settings, Precision::Float32); };
-  const auto gradients = c.results(run());
-  const torch::NoGradGuard no_grad;
-  const auto leaves = c.leaves();
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    auto direction = torch::randn_like(leaves[i]);
-    direction /= direction.norm();
-    const auto loss_at = [&](double step) {
-      leaves[i].data().add_(direction, step);
-      const auto loss = (run() * c.dy).sum().item<double>();
-      leaves[i].data().sub_(direction, step);
-      return loss;
-    };
-    constexpr double kStep = 1e-2;
-    const auto slope = (loss_at(kStep) - loss_at(-kStep)) / (2 * kStep);
-    EXPECT_NEAR((gradients[i + 1] * direction).sum().item<double>(), slope,
-                2e-2 * (1 + std::abs(slope)))
-        << "leaf " << i;
-  }
+  expect_gradients_equal_differences(BlockCase(2, 3, 8, 12), {.heads = 2});    // by lanes
+  expect_gradients_equal_differences(BlockCase(3, 65, 48, 96), {.heads = 3});  // by chunks
 }
 
 TEST(TrainingEncoderBlock, GivesTheSameBitsOnAnyThreads) {

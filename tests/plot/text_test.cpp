@@ -45,6 +45,7 @@ TEST(Ticks, OfALogAxisArePowersOfTen) {
   EXPECT_EQ(ticks.labels.back(), "1");
   EXPECT_NEAR(ticks.position(1e-3), 0.5, 1e-12);
   EXPECT_GE(log_ticks(2.1, 2.9, 6).at.size(), 2u);
+  EXPECT_EQ(log_ticks(222, 707, 6).labels, (Lines{"300", "400", "500", "600", "700"}));
 }
 
 }  // namespace vitrine::plot

@@ -102,6 +102,29 @@ TEST_F(HubFolder, OfTimmComesBackWhole) {
   EXPECT_EQ(json::parse(read_file(out_ / "config.json"))["pretrained_cfg"]["crop_mode"], "squash");
 }
 
+TEST_F(HubFolder, InBf16HasHalfTheBytesAndIsReadBack) {
+  save({"dim=96", "hidden=400"});
+  ASSERT_EQ(run_export("timm", folder_ / "full").code, 0);
+  ASSERT_EQ(run_export("timm", out_, {"--precision", "bf16"}).code, 0);
+  const auto bytes = [](const fs::path& folder) {
+    return static_cast<double>(fs::file_size(folder / "model.safetensors"));
+  };
+  EXPECT_LT(bytes(out_), 0.6 * bytes(folder_ / "full"));
+  const auto own = load_checkpoint(own_), back = load_checkpoint(out_);
+  const auto x = own.model->example_input(2);
+  const torch::NoGradGuard no_grad;
+  EXPECT_TRUE(torch::allclose(back.model->forward(x), own.model->forward(x), 0.05, 0.05));
+}
+
+TEST_F(HubFolder, InAPrecisionThatTheFormatLacksIsMisuse) {
+  save();
+  const auto int8 = run_export("timm", folder_ / "m.safetensors", {"--precision", "int8"});
+  EXPECT_EQ(int8.code, 2);
+  EXPECT_TRUE(test::contains(int8.err, "take fp32 or bf16, or --format onnx")) << int8.err;
+  EXPECT_EQ(run_export("timm", folder_ / "m.npz", {"--precision", "bf16"}).code, 2);
+  EXPECT_FALSE(fs::exists(folder_ / "m.safetensors"));
+}
+
 TEST_F(HubFolder, OfTimmHoldsAResNet) {
   auto how = kCrop;
   how.image = 32;

@@ -1,5 +1,6 @@
 #include "vitrine/infer/thread_choice.h"
 
+#include <ATen/Parallel.h>
 #include <omp.h>
 #include <sys/resource.h>
 
@@ -66,7 +67,7 @@ void ThreadChoice::begin_window(double rest) {
 }
 
 AdaptiveThreads::Pass::Pass(AdaptiveThreads& all, int64_t batch)
-    : all_(all), batch_(batch), before_(omp_get_max_threads()) {
+    : all_(all), batch_(batch), before_(at::get_num_threads()) {
   {
     const std::lock_guard lock(all_.mutex_);
     threads_ = all_.by_batch_[batch].next();

@@ -75,13 +75,14 @@ struct ReluFunction {
   template <typename V>
   static HWY_INLINE V value(V x) {
     namespace hn = hwy::HWY_NAMESPACE;
-    return hn::Max(x, hn::Zero(hn::ScalableTag<float>()));
+    const auto zero = hn::Zero(hn::ScalableTag<float>());
+    return hn::IfThenZeroElse(hn::Lt(x, zero), x);  // NaN stays
   }
   template <typename V>
   static HWY_INLINE ValueAndSlope<V> both(V x) {
     namespace hn = hwy::HWY_NAMESPACE;
     const hn::ScalableTag<float> f;
-    return {value(x), hn::IfThenElseZero(hn::Gt(x, hn::Zero(f)), hn::Set(f, 1))};
+    return {value(x), hn::IfThenZeroElse(hn::Le(x, hn::Zero(f)), hn::Set(f, 1))};
   }
 };
 
@@ -99,7 +100,9 @@ struct SigmoidFunction {
     namespace hn = hwy::HWY_NAMESPACE;
     const hn::ScalableTag<float> f;
     const auto s = sigmoid(x), value = hn::Mul(x, s);
-    const auto inner = hn::MulAdd(hn::Mul(x, x), hn::Set(f, 3 * kB), hn::Set(f, kA));
+    // Where x^2 is larger, 1 - s or s is 0.
+    const auto square = hn::Min(hn::Mul(x, x), hn::Set(f, 1e6f));
+    const auto inner = hn::MulAdd(square, hn::Set(f, 3 * kB), hn::Set(f, kA));
     const auto rest = hn::Mul(value, hn::Sub(hn::Set(f, 1), s));
     return {value, hn::MulAdd(rest, inner, s)};
   }
@@ -109,7 +112,9 @@ struct SigmoidFunction {
   static HWY_INLINE V sigmoid(V x) {
     namespace hn = hwy::HWY_NAMESPACE;
     const hn::ScalableTag<float> f;
-    const auto inner = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), hn::Set(f, kB), hn::Set(f, kA)));
+    auto inner = hn::Mul(x, hn::Set(f, kA));
+    if constexpr (kMillionthsB != 0)
+      inner = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), hn::Set(f, kB), hn::Set(f, kA)));
     const auto small = hn::Exp(f, hn::Min(hn::Neg(inner), hn::Set(f, 88)));  // no overflow
     return hn::Div(hn::Set(f, 1), hn::Add(hn::Set(f, 1), small));
   }

@@ -61,9 +61,9 @@ HWY_INLINE void values(const float* x, int64_t n, float* y) {
 }
 
 /// dx = dy f'(x).
-template <typename Function, typename X>
-HWY_INLINE void multiply_by_slope(const X* x, const float* dy, int64_t n, float* dx) {
-  each_vector(Numbers<X>{x, dy, nullptr, dx}, n, [](const Numbers<X>& v) HWY_ATTR {
+template <typename Function>
+HWY_INLINE void multiply_by_slope(const float* x, const float* dy, int64_t n, float* dx) {
+  each_vector(Numbers<float>{x, dy, nullptr, dx}, n, [](const Numbers<float>& v) HWY_ATTR {
     const FloatTag f;
     hn::StoreU(hn::Mul(hn::LoadU(f, v.dy), Function::both(load(v.x)).slope), f, v.dx);
   });
@@ -86,9 +86,6 @@ void activate_all(Activation f, const float* x, int64_t n, float* y) {
 void backward(Activation f, const float* x, const float* dy, int64_t n, float* dx) {
   with_function(f, [&](auto g) { multiply_by_slope<decltype(g)>(x, dy, n, dx); });
 }
-void bf16_backward(Activation f, const uint16_t* x, int64_t n, float* dx) {
-  with_function(f, [&](auto g) { multiply_by_slope<decltype(g)>(x, dx, n, dx); });
-}
 void with_backward(Activation f, const float* x, int64_t n, float* y, float* dx) {
   with_function(f, [&](auto g) { values_and_slopes<decltype(g)>(x, n, y, dx); });
 }
@@ -104,7 +101,6 @@ namespace vitrine::kernels {
 
 HWY_EXPORT(activate_all);
 HWY_EXPORT(backward);
-HWY_EXPORT(bf16_backward);
 HWY_EXPORT(with_backward);
 HWY_EXPORT(bf16_with_backward);
 
@@ -120,10 +116,6 @@ void activate(Activation f, const float* x, int64_t n, float* y) {
 
 void activation_backward(Activation f, const float* x, const float* dy, int64_t n, float* dx) {
   HWY_DYNAMIC_DISPATCH(backward)(f, x, dy, n, dx);
-}
-
-void bf16_activation_backward(Activation f, const int32_t* x, int64_t n, float* dx) {
-  HWY_DYNAMIC_DISPATCH(bf16_backward)(f, halves(x), n, dx);
 }
 
 void activate_with_backward(Activation f, const float* x, int64_t n, float* y, float* dx) {

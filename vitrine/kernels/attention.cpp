@@ -25,6 +25,7 @@ class PlainAttention : public HeadAttention<T> {
     gemm(Transpose::No, Transpose::Yes, n, m, width, h.scale, h.q.values, h.q.stride, h.k.values,
          h.k.stride, T(0), weights, m);
     add_to_scores(h, 0, n, {weights, m});
+    hide_scores(h, 0, n, m, {weights, m});
     softmax_rows(weights, n, m);
     gemm(Transpose::No, Transpose::No, n, value_width, m, T(1), dropped(h, weights), m, h.v.values,
          h.v.stride, T(0), out.values, out.stride);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -36,6 +37,14 @@ struct Head {
   DropoutKey dropout{};
   const T* bias = nullptr;  // (queries, keys), added to the scores
   const T* mask = nullptr;  // the same
+  // Query i is token `first_query` + i of the sequence whose tokens the keys are, and sees the keys
+  // up to its own.
+  bool causal = false;
+  int64_t first_query = 0;
+
+  int64_t visible_keys(int64_t query) const {
+    return causal ? std::min(shape.keys, first_query + query + 1) : shape.keys;
+  }
 };
 
 /// Gradients of a head.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "vitrine/kernels/attention.h"
 #include "vitrine/kernels/dropout.h"
 
@@ -17,6 +20,15 @@ void add_to_scores(const Head<T>& h, int64_t first, int64_t count, Rows<T> score
       const T* with = added + (first + r) * keys;
       for (int64_t i = 0; i < keys; ++i) row[i] += with[i];
     }
+  }
+}
+
+/// The scores of what a query does not see, and of what lies up to `width`, become -infinity.
+template <typename T>
+void hide_scores(const Head<T>& h, int64_t first, int64_t count, int64_t width, Rows<T> scores) {
+  for (int64_t r = 0; r < count; ++r) {
+    T* row = scores.from(r).values;
+    std::fill(row + h.visible_keys(first + r), row + width, -std::numeric_limits<T>::infinity());
   }
 }
 

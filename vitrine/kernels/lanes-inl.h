@@ -25,7 +25,8 @@ HWY_INLINE void store(Vector v, float* m, int64_t i) { hn::StoreU(v, Tag(), m + 
 HWY_INLINE Vector set(float x) { return hn::Set(Tag(), x); }
 HWY_INLINE Vector sigmoid(Vector x) {
   const auto small = hn::Exp(Tag(), hn::Min(hn::Neg(x), set(88)));  // no overflow
-  return hn::Div(set(1), hn::Add(set(1), small));
+  const auto y = hn::Div(set(1), hn::Add(set(1), small));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 /// A matrix with any order in memory; distances are in numbers, or in vectors of lane matrices.

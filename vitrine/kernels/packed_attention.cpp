@@ -1,7 +1,6 @@
 #include "vitrine/kernels/packed_attention.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "vitrine/kernels/attention_scores.h"
 #include "vitrine/kernels/bf16_words.h"
@@ -24,10 +23,10 @@ T* room(std::vector<T>& memory, int64_t size) {
   return memory.data();
 }
 
-/// Fills what lies between the keys and the end of each row.
-void fill_padding(float* rows, int64_t count, int64_t keys, int64_t padded, float with) {
+/// Fills what lies between the keys and the end of each row with 0.
+void fill_padding(float* rows, int64_t count, int64_t keys, int64_t padded) {
   for (int64_t r = 0; r < count; ++r)
-    std::fill(rows + r * padded + keys, rows + (r + 1) * padded, with);
+    std::fill(rows + r * padded + keys, rows + (r + 1) * padded, 0.0f);
 }
 
 }  // namespace
@@ -118,17 +117,18 @@ void PackedAttention::pack_columns(Rows<const int32_t> rows, int64_t count, int6
 }
 
 void PackedAttention::multiply(const RowFactor& rows, int64_t count, const Panels& panels,
-                               Rows<float> out) const {
-  const PackedProduct p{.n = panels.outputs,
-                        .words = panels.words,
-                        .rows = rows.words,
-                        .row_stride = rows.row_stride,
-                        .word_stride = rows.word_stride,
-                        .panels = panels.values.data(),
-                        .y = out.values,
-                        .y_stride = out.stride};
-  for (int64_t panel = 0; panel < layout_.panels(panels.outputs); ++panel)
-    (rounds() ? bf16_product : fp32_product)(p, panel, /*first=*/0, count);
+                               const Extent& extent, Rows<float> out) const {
+  for (int64_t first = 0; first < extent.outputs; first += layout_.columns) {
+    const PackedProduct p{.n = extent.outputs - first,
+                          .words = extent.words,
+                          .rows = rows.words,
+                          .row_stride = rows.row_stride,
+                          .word_stride = rows.word_stride,
+                          .panels = panels.values.data() + first * panels.words,
+                          .y = out.values + first,
+                          .y_stride = out.stride};
+    (rounds() ? bf16_product : fp32_product)(p, /*panel=*/0, /*first=*/0, count);
+  }
 }
 
 /// Rows of weights that `forward` kept.
@@ -161,21 +161,23 @@ void PackedAttention::forward(const Head<float>& h, const WordRows& in, float* k
     float* keep = kept ? kept + first * kept_per_query() : nullptr;
     float* weights = keep && !rounds() ? keep : scores_.data();
     const Rows<float> rows{weights, padded_};
-    multiply({in.q.from(first).values, in.q.stride}, count, keys_, rows);
+    const auto visible = h.visible_keys(first + count - 1);  // of these queries
+    multiply({in.q.from(first).values, in.q.stride}, count, keys_, {visible, keys_.words}, rows);
     if (biased) {
       for (int64_t r = 0; r < count; ++r) scale_row(rows.from(r).values, s.keys, h.scale);
       add_to_scores(h, first, count, rows);
     }
-    fill_padding(weights, count, s.keys, padded_, -std::numeric_limits<float>::infinity());
+    hide_scores(h, first, count, padded_, rows);
     softmax_rows(weights, count, padded_, biased ? 1 : h.scale);
     auto factor =
         weight_factor(weights, count, keep ? reinterpret_cast<int32_t*>(keep) : some_words);
     if (h.dropout.probability > 0) {
       drop_weights<float>(h, first, count, {weights, padded_}, {scores_.data(), padded_});
-      fill_padding(scores_.data(), count, s.keys, padded_, 0);
+      fill_padding(scores_.data(), count, s.keys, padded_);
       factor = weight_factor(scores_.data(), count, some_words);
     }
-    multiply(factor, count, values_, out.from(first));
+    multiply(factor, count, values_, {s.value_width, words_of(visible, per_word_)},
+             out.from(first));
   }
 }
 
@@ -197,8 +199,10 @@ void PackedAttention::backward(const Head<float>& h, const WordRows& in, const f
     auto* to = d_scores + first * stride;
     float* gradient = rounds() ? scores_.data() : numbers_at(to);  // of the weights, then scores
     const Rows<float> rows{gradient, padded_};
-    multiply({d_rows.from(first).values, d_rows.stride}, count, values_, rows);
-    fill_padding(gradient, count, s.keys, padded_, 0);
+    const auto visible = h.visible_keys(first + count - 1);  // of these queries
+    multiply({d_rows.from(first).values, d_rows.stride}, count, values_, {visible, values_.words},
+             rows);
+    fill_padding(gradient, count, visible, padded_);
     drop_weights<float>(h, first, count, {gradient, padded_}, rows);
     // The bias is added behind the scale.
     softmax_rows_backward(weights, gradient, gradient, count, padded_, g.bias ? 1 : h.scale);
@@ -206,12 +210,13 @@ void PackedAttention::backward(const Head<float>& h, const WordRows& in, const f
       add_to_bias<float>(h, first, count, {gradient, padded_}, g.bias);
       scale_row(gradient, count * padded_, h.scale);
     }
-    multiply(weight_factor(gradient, count, to), count, keys_, g.q.from(first));
+    multiply(weight_factor(gradient, count, to), count, keys_,
+             {s.width, words_of(visible, per_word_)}, g.q.from(first));
     if (!drops) continue;
     auto* words = dropped + first * stride;
     float* through = rounds() ? scores_.data() : numbers_at(words);
     drop_weights<float>(h, first, count, {weights, padded_}, {through, padded_});
-    fill_padding(through, count, s.keys, padded_, 0);
+    fill_padding(through, count, s.keys, padded_);
     weight_factor(through, count, words);
   }
   multiply(column_factor(d_scores, s, score_columns_), s.keys, queries_, g.k);

@@ -52,7 +52,15 @@ class PackedAttention : public HeadAttention<float> {
   RowFactor column_factor(const int32_t* rows, const HeadShape& shape, Words& interleaved) const;
   void pack_rows(Rows<const int32_t> rows, int64_t count, int64_t width, Panels& to);
   void pack_columns(Rows<const int32_t> rows, int64_t count, int64_t width, Panels& to);
-  void multiply(const RowFactor& rows, int64_t count, const Panels& panels, Rows<float> out) const;
+  /// The first outputs, each of the first numbers of the rows.
+  struct Extent {
+    int64_t outputs, words;
+  };
+  void multiply(const RowFactor& rows, int64_t count, const Panels& panels, Rows<float> out) const {
+    multiply(rows, count, panels, {panels.outputs, panels.words}, out);
+  }
+  void multiply(const RowFactor& rows, int64_t count, const Panels& panels, const Extent& extent,
+                Rows<float> out) const;
   const float* kept_weights(const float* kept, int64_t count);
 
   const Factors factors_;

@@ -64,6 +64,7 @@ void VitConfig::validate() const {
   check_fraction("vit", "dropout", dropout);
   check_fraction("vit", "attention_dropout", attention_dropout);
   check_fraction("vit", "drop_path", drop_path);
+  check(norm_eps > 0, "vit: norm_eps {:g} must be positive", norm_eps);
   check(layer_scale >= 0, "vit: layer_scale {} is negative; 0 is for none", layer_scale);
   check(heads > 0 && dim % heads == 0,
         "vit: dim {} is not a multiple of heads {}; choose heads that divide the width", dim,

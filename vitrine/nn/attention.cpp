@@ -39,14 +39,21 @@ class KvCache : public BlockCache {
 }  // namespace
 
 torch::Tensor recorded_attention(const torch::Tensor& packed, const TokenGrid& grid, double dropout,
-                                 Precision products, const torch::Tensor& bias) {
+                                 Precision products, const ScoreBias& bias) {
   if (auto* capture = AttentionCapture::current()) {
-    const auto weights = attention_weights(packed, bias);  // (B, H, T, T)
-    capture->record(weights, grid, grid, bias.defined() ? torch::Tensor() : packed);
+    const auto added = bias.whole(packed);
+    const auto weights = attention_weights(packed, added);  // (B, H, T, T)
+    capture->record(weights, grid, grid, added.defined() ? torch::Tensor() : packed);
     if (capture->in_graph()) return attend(weights, packed, dropout);
   }
-  return bias.defined() ? biased_attention(packed, bias, dropout)
-                        : packed_attention(packed, dropout, products);
+  return bias.learned.defined() ? biased_attention(packed, bias.whole(packed), dropout)
+                                : packed_attention(packed, dropout, products, bias.causal);
+}
+
+torch::Tensor ScoreBias::whole(const torch::Tensor& packed) const {
+  if (!causal) return learned;
+  const auto later = causal_bias(packed.size(1), packed.options());
+  return learned.defined() ? learned + later : later;
 }
 
 AttentionImpl::AttentionImpl(const AttentionConfig& c) : SelfAttentionImpl(c) {
@@ -60,16 +67,11 @@ torch::Tensor AttentionImpl::distance_bias(const torch::Tensor& distance) const 
   return relative_bias.index({torch::indexing::Slice(), distance.clamp(-R, R) + R});
 }
 
-torch::Tensor AttentionImpl::score_bias(int64_t T) const {
-  torch::Tensor bias;
-  const auto options = qkv->weight.options();
+ScoreBias AttentionImpl::score_bias(int64_t T) const {
+  ScoreBias bias{.learned = {}, .causal = config.causal};
   if (relative_bias.defined()) {
-    const auto place = torch::arange(T, options.dtype(torch::kLong));
-    bias = distance_bias(place.unsqueeze(0) - place.unsqueeze(1));  // (H, T, T)
-  }
-  if (config.causal) {
-    const auto later = torch::full({1, T, T}, -INFINITY, options).triu(1);
-    bias = bias.defined() ? bias + later : later;
+    const auto place = torch::arange(T, relative_bias.options().dtype(torch::kLong));
+    bias.learned = distance_bias(place.unsqueeze(0) - place.unsqueeze(1));  // (H, T, T)
   }
   return bias;
 }

@@ -90,7 +90,7 @@ bool EncoderBlockImpl::is_usual() const {
 }
 
 std::optional<Precision> EncoderBlockImpl::learns_as_one(const torch::Tensor& x) const {
-  if (!is_usual() || attn->qkv->packed() || looked_into()) return std::nullopt;
+  if (!is_usual() || attn->qkv->packed() || looked_into() || x.numel() == 0) return std::nullopt;
   const auto precision = learning_precision(x, attn->qkv->weight);
   const bool suits = precision && training_weights().all_learn() &&
                      suits_one_operation(x.sizes(), config.hidden, training_settings(), *precision);
@@ -123,7 +123,8 @@ PackedBlock EncoderBlockImpl::packed() const {
 
 bool EncoderBlockImpl::runs_as_one(const torch::Tensor& x) const {
   return is_usual() && is_packed() && !looked_into() && !is_training() &&
-         !torch::GradMode::is_enabled() && has_cpu_kernel(x) && x.scalar_type() == torch::kFloat;
+         !torch::GradMode::is_enabled() && has_cpu_kernel(x) && x.scalar_type() == torch::kFloat &&
+         x.numel() > 0;
 }
 
 torch::Tensor EncoderBlockImpl::forward(const torch::Tensor& x) {

@@ -8,16 +8,27 @@ namespace {
 
 constexpr int64_t kCells = 4;
 
-/// The convolution with weights (out, in, 3, 3) over the 2 x 2 grid as one dense matrix:
-/// (cells * out, cells * in), as a Linear's weight. Cell (r, c) acts on (r', c') by the weight
+/// Which of the 9 weights of a kernel cell (r, c) acts by on cell (r', c'), for all pairs of cells:
 /// [1 - r + r'][1 - c + c'].
+torch::Tensor weights_of_pairs() {
+  auto pairs = torch::empty({kCells * kCells}, torch::kLong);
+  if (pairs.is_meta()) return pairs;  // shapes alone are asked for
+  auto* out = pairs.data_ptr<int64_t>();
+  for (int64_t from = 0; from < kCells; ++from)
+    for (int64_t to = 0; to < kCells; ++to)
+      *out++ = 3 * (1 - from / 2 + to / 2) + 1 - from % 2 + to % 2;
+  return pairs;
+}
+
+/// The convolution with weights (out, in, 3, 3) over the 2 x 2 grid as one dense matrix:
+/// (cells * out, cells * in), as a Linear's weight.
 torch::Tensor dense_conv_matrix(const torch::Tensor& weight) {
   const auto out = weight.size(0), in = weight.size(1);
-  const auto windows = weight.unfold(2, /*size=*/2, /*step=*/1).unfold(3, /*size=*/2, /*step=*/1);
-  std::vector<torch::Tensor> cells;  // each (in, r', c', out)
-  for (const auto& [r, c] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)})
-    cells.push_back(windows.select(2, 1 - r).select(2, 1 - c).permute({1, 2, 3, 0}));
-  return torch::stack(cells).reshape({kCells * in, kCells * out}).t();
+  return weight.flatten(2)
+      .index_select(2, weights_of_pairs().to(weight.device()))
+      .view({out, in, kCells, kCells})  // the last two: from, to
+      .permute({3, 0, 2, 1})
+      .reshape({kCells * out, kCells * in});
 }
 
 }  // namespace

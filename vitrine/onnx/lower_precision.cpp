@@ -83,8 +83,8 @@ class Lowering {
       add("DynamicQuantizeLinear", {x}, {x + "_uint8", x + "_scale", x + "_zero"});
     add("MatMulInteger", {x + "_uint8", w + "_int8", x + "_zero"}, {y + "_sum"});
     cast(y + "_sum", y + "_float");
-    add("Mul", {x + "_scale", w + "_scale"}, {y + "_scale"});
-    add("Mul", {y + "_float", y + "_scale"}, {y});
+    add("Mul", {x + "_scale", w + "_scale"}, {y + "_scales"});
+    add("Mul", {y + "_float", y + "_scales"}, {y});
   }
 
   void as_bf16(const OnnxNode& node) {

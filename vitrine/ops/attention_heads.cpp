@@ -24,7 +24,9 @@ kernels::Head<T> some_queries(const AttentionShape& s, const Heads<const T>& q,
           .shape = {count, s.head.keys, s.head.width, s.head.value_width},
           .scale = static_cast<T>(s.scale),
           .dropout = {static_cast<float>(s.dropout), s.key + static_cast<uint64_t>(index),
-                      static_cast<uint64_t>(first * s.head.keys)}};
+                      static_cast<uint64_t>(first * s.head.keys)},
+          .causal = s.causal,
+          .first_query = first};
 }
 
 }  // namespace
@@ -46,6 +48,7 @@ torch::Tensor empty_kept(int64_t heads, const kernels::HeadShape& shape, kernels
 template <typename T>
 void forward_heads(const AttentionShape& s, const Heads<const T>& q, const Heads<const T>& k,
                    const Heads<const T>& v, T* kept, const Heads<T>& out) {
+  if (s.B * s.H == 0) return;
   const auto queries = s.head.queries;
   const int64_t parts = (kTasks + s.B * s.H - 1) / (s.B * s.H);
   const int64_t size = (queries + parts - 1) / parts;

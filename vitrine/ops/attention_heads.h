@@ -17,6 +17,7 @@ struct AttentionShape {
   double dropout = 0;  // on the attention weights
   uint64_t key = 0;    // of the dropout
   kernels::Factors factors = kernels::Factors::Full;
+  bool causal = false;  // a query sees the keys up to its own token
 };
 
 /// What products of attention in this precision multiply: bf16 numbers if the processor gains by

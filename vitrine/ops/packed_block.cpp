@@ -133,8 +133,7 @@ void by_parts(const BlockLayout& l, const PackedBlock& b, const float* x, float*
       pass.project(x + row_of(part) * l.C, parts.rows_of(part), qkv.get() + row_of(part) * 3 * l.C);
   });
   for_parts([&](RowsPass& pass, int64_t begin, int64_t end) {
-    const auto attention = kernels::head_attention<float>({parts.rows, l.T, l.D(), l.D()},
-                                                          attention_factors(l.precision));
+    const auto attention = kernels::head_attention<float>(l.head(), attention_factors(l.precision));
     for (int64_t part = begin; part < end; ++part) {
       const auto first = row_of(part) * l.C, R = parts.rows_of(part);
       attend(l, qkv.get() + part / parts.per_sequence * l.T * 3 * l.C, parts.first_of(part), R,
@@ -142,6 +141,24 @@ void by_parts(const BlockLayout& l, const PackedBlock& b, const float* x, float*
       pass.finish(x + first, R, y + first);
     }
   });
+}
+
+/// Throws unless all parameters fit rows of C numbers.
+void check_fit(const PackedBlock& b, int64_t C) {
+  const auto layer_fits = [](const char* name, const PackedWeight& w, const torch::Tensor& bias,
+                             int64_t in, int64_t out) {
+    check(w.inputs() == in && w.outputs() == out && (!bias.defined() || bias.numel() == out),
+          "packed_block: {} makes {} numbers of {}{}, expected {} of {}", name, w.outputs(),
+          w.inputs(), bias.defined() ? fmt::format(" with a bias of {}", bias.numel()) : "", out,
+          in);
+  };
+  layer_fits("qkv", *b.qkv, b.qkv_bias, C, 3 * C);
+  layer_fits("proj", *b.proj, b.proj_bias, C, C);
+  layer_fits("fc1", *b.fc1, b.bias1, C, b.hidden);
+  layer_fits("fc2", *b.fc2, b.bias2, b.hidden, C);
+  for (const auto* t : {&b.gamma1, &b.beta1, &b.gamma2, &b.beta2})
+    check(t->numel() == C, "packed_block: a norm of {} numbers does not fit rows of {}", t->numel(),
+          C);
 }
 
 }  // namespace
@@ -159,6 +176,7 @@ torch::Tensor packed_block(const torch::Tensor& input, const PackedBlock& b) {
         "packed_block: {} ({}) is no (B, T, C) tensor in fp32 on the CPU, or {} heads do not "
         "divide C",
         fmt::join(input.sizes(), "x"), torch::toString(input.scalar_type()), b.heads);
+  check_fit(b, input.size(2));
   RECORD_FUNCTION("vitrine::packed_block", std::vector<c10::IValue>({input}));
   const auto x = input.contiguous();
   const BlockLayout layout{x.size(0), x.size(1), x.size(2), b.heads, b.hidden, b.qkv->precision()};

@@ -27,6 +27,8 @@ class PanelWeight : public PackedWeight {
         layout(kernels::packed_layout()),
         panels(torch::empty({layout.panels(N), words, layout.columns}, torch::kInt)) {}
 
+  int64_t outputs() const override { return N; }
+  int64_t inputs() const override { return K; }
   int64_t bytes() const override { return static_cast<int64_t>(panels.nbytes()); }
 
   void rows(const float* x, int64_t M, const float* bias, bool gelu, float* y) const override {

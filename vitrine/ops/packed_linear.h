@@ -21,6 +21,8 @@ class PackedWeight {
     return compute(x, bias, /*gelu=*/true);
   }
   virtual Precision precision() const = 0;
+  virtual int64_t outputs() const = 0;  // N
+  virtual int64_t inputs() const = 0;   // K
   /// The same product, or its GELU, for the rows of x, (M, K) -> (M, N), where `bias` may be null:
   /// for rows that a thread takes through several layers.
   virtual void rows(const float* x, int64_t M, const float* bias, bool gelu, float* y) const = 0;

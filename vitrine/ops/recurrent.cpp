@@ -170,7 +170,7 @@ torch::Tensor last_state_reference(const torch::Tensor& x, const RecurrentWeight
 torch::Tensor last_state(const torch::Tensor& x, const RecurrentWeights& w, Cell cell) {
   const auto gates = gates_of(cell);
   check_recurrent(x, w, gates);
-  const bool ours = has_cpu_kernel(x) && x.scalar_type() == torch::kFloat &&
+  const bool ours = has_cpu_kernel(x) && x.numel() > 0 && x.scalar_type() == torch::kFloat &&
                     w.state_weight.scalar_type() == torch::kFloat &&
                     suits_lanes(x, gates, w.state_weight.size(1));
   if (!ours) return last_state_by_torch(x, w, cell);

@@ -88,7 +88,8 @@ Ticks log_ticks(double low, double high, int most) {
   Ticks ticks{.low = low, .high = high, .log = true};
   const double decades = std::log10(high / low);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / most)));
-  const std::vector<int> factors = decades <= 1.5          ? std::vector<int>{1, 2, 5}
+  const std::vector<int> factors = decades <= 0.6   ? std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}
+                                   : decades <= 1.5 ? std::vector<int>{1, 2, 5}
                                    : decades <= 0.5 * most ? std::vector<int>{1, 3}
                                                            : std::vector<int>{1};
   const int first = static_cast<int>(std::floor(std::log10(low)));

@@ -48,8 +48,8 @@ bool suits_one_operation(torch::IntArrayRef sizes, int64_t hidden,
 /// C). h = x + attention(norm(x)), then h + feed_forward(norm(h)). The same as its layers one after
 /// the other but for rounding, with the same dropout masks. A thread takes a few sequences through
 /// the whole block, so that what lies between stays in its cache. Kept for the backward pass are
-/// the residual stream, queries, keys, values, attention weights and what the activation function
-/// got, in bf16 where products are; the rest is computed again.
+/// the residual stream, queries, keys, values, attention weights, what attention gave and what the
+/// activation function got, in bf16 where products are; the rest is computed again.
 torch::Tensor training_encoder_block(const torch::Tensor& x, const EncoderBlockWeights& weights,
                                      const EncoderBlockSettings& settings, Precision precision);
 

@@ -3,6 +3,7 @@
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
+#include "vitrine/core/error.h"
 #include "vitrine/kernels/bf16_words.h"
 #include "vitrine/kernels/gemm.h"
 #include "vitrine/ops/optional_tensor.h"
@@ -65,6 +66,10 @@ struct SmallLinear : torch::autograd::Function<SmallLinear> {
 torch::Tensor small_linear(const torch::Tensor& x, const torch::Tensor& weight,
                            const torch::Tensor& bias) {
   check_factors(x, weight);
+  if (bias.defined())
+    check(bias.dim() == 1 && bias.size(0) == weight.size(0),
+          "linear: a bias of {} does not fit {} outputs", fmt::join(bias.sizes(), "x"),
+          weight.size(0));
   RECORD_FUNCTION("vitrine::small_linear", std::vector<c10::IValue>({x, weight}));
   return SmallLinear::apply(x, weight, if_defined(bias));
 }
