@@ -147,9 +147,11 @@ describe("explore", () => {
 
   it("masks the same part of the image for both models", () =>
     withPage("#/explore?model2=cct_mock", async ({ page, mock }) => {
-      await page.locator(".panel").nth(1).locator("[data-head='5.3']").waitFor();
-      await page.getByRole("radio", { name: "masks a patch" }).first().check();
-      const image = page.locator(".patches").first();
+      // Either panel may be the first to have its heads.
+      const [left, right] = [page.locator(".panel").nth(0), page.locator(".panel").nth(1)];
+      await right.locator("[data-head='5.3']").waitFor();
+      await left.getByRole("radio", { name: "masks a patch" }).check();
+      const image = left.locator(".patches");
       const before = await canvasHash(page, ".side:nth-child(2) .patches");
       const box = (await image.boundingBox())!;
       await image.click({ position: { x: (box.width * 13.5) / 14, y: (box.height * 0.5) / 14 } });
@@ -161,8 +163,8 @@ describe("explore", () => {
       await expect.poll(() => canvasHash(page, ".side:nth-child(2) .patches")).not.toBe(before);
       // From the other side, the same cell goes on again.
       await page.mouse.move(0, 0);
-      await page.getByRole("radio", { name: "masks a patch" }).nth(1).check();
-      const other = page.locator(".patches").nth(1);
+      await right.getByRole("radio", { name: "masks a patch" }).check();
+      const other = right.locator(".patches");
       const size = (await other.boundingBox())!.width;
       await other.click({ position: { x: (size * 13.5) / 14, y: (size * 0.5) / 14 } });
       await expect.poll(() => page.url()).not.toContain("patches=");
