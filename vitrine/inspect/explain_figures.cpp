@@ -15,7 +15,7 @@ using plot::HeatMap;
 using plot::ImagePanel;
 
 constexpr int64_t kPositionMaps = 8;  // at most, per row and column
-constexpr double kMapPanel = 210, kClassMapPanel = 236, kStripPanel = 130, kFilterPanel = 76;
+constexpr double kMapPanel = 224, kClassMapPanel = 254, kStripPanel = 130, kFilterPanel = 76;
 constexpr int64_t kFilterColumns = 7;
 
 /// "H 0.97; 0.94–1.18 ×".
@@ -214,7 +214,7 @@ Figure attention_figure(const Explanation& e) {
                 .row_names = layers_across ? head_names : layer_names,
                 .column_names = layers_across ? layer_names : head_names};
   figure.column_names.insert(figure.column_names.begin(), "image");
-  const double size = across <= 4 ? 150 : across <= 8 ? 108 : 84;
+  const double size = across <= 4 ? 150 : across <= 8 ? 120 : 84;
   for (size_t row = 0; row < down; ++row) {
     figure.panels.push_back(ImagePanel{.image = e.image, .size = size});
     for (size_t column = 0; column < across; ++column) {
