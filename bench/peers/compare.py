@@ -50,6 +50,8 @@ FAMILIES = [
 SETTINGS = {"swin_v2_t": ["image=224", "window=7"]}
 TORCHVISION = ["vit_c10_small", "vit_ti16", "vit_s16", "vit_b16", "resnet18", "resnet50", "swin_t",
                "swin_v2_t", "addition_transformer", "wave_transformer", "wave_rnn"]
+# What a user's shell may say to OpenBLAS: without it every side multiplies by the kernels that fit the processor.
+BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 SIDES = {"vitrine": "vitrine", "torch": "python3-torch", "other_torch": "torch of --chroot",
          "ort": "ONNX Runtime, fp32", "ort_int8": "ONNX Runtime, int8"}
 
@@ -173,6 +175,9 @@ def main():
     parser.add_argument("--step", choices=["train", "infer"], help="only these rows")
     parser.add_argument("--models", nargs="+", help="only rows of these models")
     o = parser.parse_args()
+    for name in BLAS_SETTINGS:
+        if os.environ.pop(name, None):
+            print(f"bench: without {name}", file=sys.stderr)
     if subprocess.run([PYTHON, "-c", "import torch, torchvision"], capture_output=True).returncode != 0:
         sys.exit("bench: python3-torch and python3-torchvision are missing; install them with apt-get")
     o.onnxruntime = install_runtime()
