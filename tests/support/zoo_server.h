@@ -8,7 +8,7 @@ namespace vitrine::test {
 
 /// 3072 bytes of an image: sampling them takes many turns of a model's thread.
 inline const std::string kLongImage =
-    "{name: sparse_c10_tiny, rows: 32, columns: 32, layers: 2, heads: 2, dim: 16, key_width: 8, "
+    "{name: sparse_c10_tiny, rows: 32, columns: 32, layers: 8, heads: 2, dim: 16, key_width: 8, "
     "hidden: 24, pattern: {stride: 32}}";
 
 /// A server on a free port with these models of random weights, by name, until the test ends.
