@@ -177,7 +177,7 @@ def main():
     o = parser.parse_args()
     for name in BLAS_SETTINGS:
         if os.environ.pop(name, None):
-            print(f"bench: without {name}", file=sys.stderr)
+            print(f"bench: {name} is left out of the environment", file=sys.stderr)
     if subprocess.run([PYTHON, "-c", "import torch, torchvision"], capture_output=True).returncode != 0:
         sys.exit("bench: python3-torch and python3-torchvision are missing; install them with apt-get")
     o.onnxruntime = install_runtime()
