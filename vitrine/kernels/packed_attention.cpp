@@ -123,7 +123,7 @@ void PackedAttention::multiply(const RowFactor& rows, int64_t count, const Panel
                           .words = extent.words,
                           .rows = rows.words,
                           .row_stride = rows.row_stride,
-                          .word_stride = rows.word_stride,
+                          .group = rows.group,
                           .panels = panels.values.data() + first * panels.words,
                           .y = out.values + first,
                           .y_stride = out.stride};

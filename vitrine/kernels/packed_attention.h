@@ -42,7 +42,7 @@ class PackedAttention : public HeadAttention<float> {
   /// A factor that makes its rows.
   struct RowFactor {
     const int32_t* words;
-    int64_t row_stride, word_stride = 1;
+    int64_t row_stride, group = 1;
   };
 
   bool rounds() const { return factors_ == Factors::Bf16; }

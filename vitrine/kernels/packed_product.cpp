@@ -114,8 +114,10 @@ struct Bf16Dot : Fp32Dot {
 /// The words [begin, end) of all rows: so many that a panel's stay in a cache.
 struct Chunk {
   int64_t begin, end;
+  const int32_t* next;  // the words of the panel behind them, or of the next panel; null: none
 };
 constexpr int64_t kChunkWords = 1024;
+constexpr int64_t kLineWords = 16;  // of a cache line
 
 /// Rows of sums in memory, or of what they start from.
 template <typename Lane>
@@ -124,7 +126,8 @@ struct TileRows {
   int64_t stride;
 };
 
-/// The sums of kRows rows from `row` on with the first V vectors of one panel.
+/// The sums of kRows rows from `row` on with the first V vectors of one panel. Meanwhile a line of
+/// `chunk.next` is fetched for each word.
 template <typename Dot, int kRows, int V>
 HWY_NOINLINE void tile_sums(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row,
                             TileRows<const typename Dot::Lane> start,
@@ -138,10 +141,14 @@ HWY_NOINLINE void tile_sums(const PackedProduct& p, Chunk chunk, int64_t panel, 
     for (int v = 0; v < V; ++v)
       sum[r][v] =
           start.values ? hn::LoadU(t, start.values + r * start.stride + v * kLanes) : hn::Zero(t);
-  const int64_t to_row = p.row_stride, to_word = p.word_stride;
-  const int32_t* HWY_RESTRICT x = p.rows + row * to_row + chunk.begin * to_word;
+  const int64_t inside = row % p.group, to_row = p.group == 1 ? p.row_stride : 1, to_word = p.group;
+  const int32_t* HWY_RESTRICT x =
+      p.rows + (row - inside) * p.row_stride + inside + chunk.begin * to_word;
   const int32_t* HWY_RESTRICT w = p.panels + (panel * p.words + chunk.begin) * kColumns;
-  for (int64_t l = chunk.begin; l < chunk.end; ++l, x += to_word, w += kColumns) {
+  const int32_t* next = chunk.next ? chunk.next : w;
+  for (int64_t l = chunk.begin; l < chunk.end;
+       ++l, x += to_word, w += kColumns, next += kLineWords) {
+    __builtin_prefetch(next, /*rw=*/0, /*locality=*/2);  // into the second cache
     Words factor[V];
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) factor[v] = hn::LoadU(d, w + v * kLanes);
@@ -213,9 +220,17 @@ void tile(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t row) {
 template <typename Dot>
 void tiles(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t first, int64_t count) {
   constexpr int kTileRows = Dot::kTileRows;
+  constexpr int64_t kLinesOfWord = std::max<int64_t>(1, kColumns / kLineWords);
   int64_t row = first;
   const int64_t end = first + count;
-  for (; row + kTileRows <= end; row += kTileRows) tile<Dot, kTileRows>(p, chunk, panel, row);
+  for (int64_t line = 0; row + kTileRows <= end; row += kTileRows) {
+    tile<Dot, kTileRows>(p, chunk, panel, row);
+    if (++line == kLinesOfWord)
+      chunk.next = nullptr;
+    else if (chunk.next)
+      chunk.next += (chunk.end - chunk.begin) * kLineWords;
+  }
+  chunk.next = nullptr;
   if (kTileRows > 4 && row + 4 <= end) {
     tile<Dot, 4>(p, chunk, panel, row);
     row += 4;
@@ -229,8 +244,12 @@ void tiles(const PackedProduct& p, Chunk chunk, int64_t panel, int64_t first, in
 
 template <typename Dot>
 void chunks(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {
-  for (int64_t begin = 0; begin < p.words; begin += kChunkWords)
-    tiles<Dot>(p, {begin, std::min(begin + kChunkWords, p.words)}, panel, first, count);
+  for (int64_t begin = 0; begin < p.words; begin += kChunkWords) {
+    const auto end = std::min(begin + kChunkWords, p.words);
+    const bool more = end < p.words || (panel + 1) * kColumns < p.n;
+    const auto* next = more ? p.panels + (panel * p.words + end) * kColumns : nullptr;
+    tiles<Dot>(p, {begin, end, next}, panel, first, count);
+  }
 }
 
 void product_fp32(const PackedProduct& p, int64_t panel, int64_t first, int64_t count) {

@@ -30,22 +30,26 @@ inline const float* values_or_null(const torch::Tensor& t) {
 }
 
 inline constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's tile
+inline constexpr int64_t kTasksPerPass = 4;  // their rows stay in a cache
 
 /// Calls `product(panel, first, count)` for all M rows and the panels of n outputs, of which each
-/// sums k products, at most kRowsPerTask rows at a time: panel by panel, so that a thread's weights
-/// stay in its cache while the rows pass.
+/// sums k products, at most kRowsPerTask rows at a time: some rows pass one panel after the other,
+/// which stays in a cache meanwhile, then the next rows.
 template <typename Product>
 void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout& layout,
                     const Product& product) {
-  const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask;
+  const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask, panels = layout.panels(n);
   const auto work = std::min(M, kRowsPerTask) * layout.columns * k;
-  at::parallel_for(0, layout.panels(n) * blocks, items_per_task(kMultiplyAddsPerTask, work),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t task = begin; task < end; ++task) {
-                       const auto first = task % blocks * kRowsPerTask;
-                       product(task / blocks, first, std::min(kRowsPerTask, M - first));
-                     }
-                   });
+  at::parallel_for(
+      0, panels * blocks, items_per_task(kMultiplyAddsPerTask, work),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          const auto pass = task / (panels * kTasksPerPass) * kTasksPerPass;  // its first block
+          const auto inside = std::min(kTasksPerPass, blocks - pass), rest = task - pass * panels;
+          const auto first = (pass + rest % inside) * kRowsPerTask;
+          product(rest / inside, first, std::min(kRowsPerTask, M - first));
+        }
+      });
 }
 
 }  // namespace vitrine

@@ -24,8 +24,7 @@ kernels::PackedProduct TrainingProduct::product_with(const RowFactor& rows) cons
   const auto words = panels_.size(1);
   auto product = product_with(WordRows{rows.words.data_ptr<int32_t>(), words, rows.n});
   if (rows.grouped) {
-    product.row_stride = 1;
-    product.word_stride = kRowsPerTask;
+    product.group = kRowsPerTask;
   }
   return product;
 }

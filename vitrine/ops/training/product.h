@@ -67,7 +67,7 @@ class TrainingProduct {
   }
   /// From a row to the next; a group of columns takes as many words as its rows would.
   static int64_t row_step(const kernels::PackedProduct& p) {
-    return p.word_stride == 1 ? p.row_stride : p.words;
+    return p.row_stride;
   }
 
   Precision precision_;
