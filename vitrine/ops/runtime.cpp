@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "vitrine/kernels/blas_core.h"
+#include "vitrine/ops/huge_pages.h"
 
 namespace vitrine {
 namespace {
@@ -45,6 +46,7 @@ int64_t set_up_runtime(int64_t threads) {
   // (glibc ignores a mapping threshold above 32 MiB, so mapping is switched off altogether.)
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  use_huge_pages();
   static const bool once = (kernels::choose_blas_core(), true);
   (void)once;
   if (threads <= 0) threads = cores();
