@@ -6,13 +6,21 @@
 #define VITRINE_KERNELS_ACTIVATION_INL_H
 #endif
 
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include "vitrine/core/activation.h"
+#include "vitrine/kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
+
+/// 1 / x of x from 1 to 1e9, within 2e-7, by a step of Newton's method: faster than a division.
+template <typename V>
+HWY_INLINE V reciprocal(V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const auto about = hn::ApproximateReciprocal(x);
+  return hn::Mul(about, hn::NegMulAdd(x, about, hn::Set(hn::ScalableTag<float>(), 2)));
+}
 
 /// P(X > |x|) and exp(-x^2 / 2) for a normal X.
 template <typename V>
@@ -26,14 +34,15 @@ template <typename V>
 HWY_INLINE NormalTail<V> normal_tail(V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> f;
-  const auto z = hn::Mul(hn::Abs(x), hn::Set(f, 0.70710678f));
-  const auto t = hn::Div(hn::Set(f, 1), hn::MulAdd(z, hn::Set(f, 0.3275911f), hn::Set(f, 1)));
+  // Behind 10 the tail is 0 in fp32.
+  const auto z = hn::Min(hn::Mul(hn::Abs(x), hn::Set(f, 0.70710678f)), hn::Set(f, 10));
+  const auto t = reciprocal(hn::MulAdd(z, hn::Set(f, 0.3275911f), hn::Set(f, 1)));
   auto sum = hn::Set(f, 0.5f * 1.061405429f);
   sum = hn::MulAdd(sum, t, hn::Set(f, 0.5f * -1.453152027f));
   sum = hn::MulAdd(sum, t, hn::Set(f, 0.5f * 1.421413741f));
   sum = hn::MulAdd(sum, t, hn::Set(f, 0.5f * -0.284496736f));
   sum = hn::MulAdd(sum, t, hn::Set(f, 0.5f * 0.254829592f));
-  const auto bell = hn::Exp(f, hn::Neg(hn::Mul(z, z)));
+  const auto bell = exp(f, hn::Neg(hn::Mul(z, z)));
   return {hn::Mul(hn::Mul(sum, t), bell), bell};
 }
 
@@ -115,7 +124,7 @@ struct SigmoidFunction {
     auto inner = hn::Mul(x, hn::Set(f, kA));
     if constexpr (kMillionthsB != 0)
       inner = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), hn::Set(f, kB), hn::Set(f, kA)));
-    const auto small = hn::Exp(f, hn::Min(hn::Neg(inner), hn::Set(f, 88)));  // no overflow
+    const auto small = exp(f, hn::Min(hn::Neg(inner), hn::Set(f, 88)));  // no overflow
     return hn::Div(hn::Set(f, 1), hn::Add(hn::Set(f, 1), small));
   }
 };

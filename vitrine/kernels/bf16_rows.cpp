@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "vitrine/kernels/exp-inl.h"
 
 #include "vitrine/kernels/bf16-inl.h"
 
@@ -75,7 +75,7 @@ float exponentials(float* HWY_RESTRICT row, const Seen& seen, float shift,
   const auto s = hn::Set(f, shift);
   auto total = hn::Zero(f);
   seen.for_vectors([&](int64_t i, auto inside) {
-    const auto e = hn::IfThenElseZero(inside, hn::Exp(f, hn::Sub(hn::LoadU(f, row + i), s)));
+    const auto e = hn::IfThenElseZero(inside, exp(f, hn::Sub(hn::LoadU(f, row + i), s)));
     total = hn::Add(total, e);
     hn::StoreU(e, f, row + i);
     Rounding::store(f, e, halves + i);

@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "vitrine/kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
@@ -43,7 +43,7 @@ float score_exponentials(float* x, int64_t n, float shift) {
   auto total = hn::Zero(f);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    const auto e = hn::Exp(f, hn::Sub(hn::LoadU(f, x + i), s));
+    const auto e = exp(f, hn::Sub(hn::LoadU(f, x + i), s));
     total = hn::Add(total, e);
     hn::StoreU(e, f, x + i);
   }

@@ -8,7 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "vitrine/kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
@@ -19,7 +19,7 @@ void exponentials(T* x, int64_t n) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Exp(d, hn::LoadU(d, x + i)), d, x + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(exp(d, hn::LoadU(d, x + i)), d, x + i);
   for (; i < n; ++i) x[i] = std::exp(x[i]);
 }
 

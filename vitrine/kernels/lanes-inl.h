@@ -11,6 +11,8 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "vitrine/kernels/exp-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
 namespace lanes {
@@ -24,7 +26,7 @@ HWY_INLINE Vector load(const float* m, int64_t i) { return hn::LoadU(Tag(), m + 
 HWY_INLINE void store(Vector v, float* m, int64_t i) { hn::StoreU(v, Tag(), m + i * kLanes); }
 HWY_INLINE Vector set(float x) { return hn::Set(Tag(), x); }
 HWY_INLINE Vector sigmoid(Vector x) {
-  const auto small = hn::Exp(Tag(), hn::Min(hn::Neg(x), set(88)));  // no overflow
+  const auto small = exp(Tag(), hn::Min(hn::Neg(x), set(88)));  // no overflow
   const auto y = hn::Div(set(1), hn::Add(set(1), small));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
@@ -224,7 +226,7 @@ inline void softmax(float* x, int64_t rows, int64_t n) {
     for (int64_t i = 1; i < n; ++i) top = hn::Max(top, load(x, i));
     auto sum = hn::Zero(Tag());
     for (int64_t i = 0; i < n; ++i) {
-      const auto e = hn::Exp(Tag(), hn::Sub(load(x, i), top));
+      const auto e = exp(Tag(), hn::Sub(load(x, i), top));
       sum = hn::Add(sum, e);
       store(e, x, i);
     }

@@ -22,14 +22,22 @@ HWY_INLINE void each(int64_t n, const F& f) {
   for (; i < n; ++i) f(single, i);
 }
 
-/// The sum of f(tag, i), vectors of numbers, over the same.
+/// The sum of f(tag, i), vectors of numbers, over the same: four sums, which need not wait for each
+/// other.
 template <typename T, typename F>
 HWY_INLINE T sum_of(int64_t n, const F& f) {
   const hn::ScalableTag<T> whole;
   const hn::CappedTag<T, 1> single;
   const auto lanes = static_cast<int64_t>(hn::Lanes(whole));
   int64_t i = 0;
-  auto sums = hn::Zero(whole);
+  auto sums = hn::Zero(whole), sums1 = sums, sums2 = sums, sums3 = sums;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    sums = hn::Add(sums, f(whole, i));
+    sums1 = hn::Add(sums1, f(whole, i + lanes));
+    sums2 = hn::Add(sums2, f(whole, i + 2 * lanes));
+    sums3 = hn::Add(sums3, f(whole, i + 3 * lanes));
+  }
+  sums = hn::Add(hn::Add(sums, sums1), hn::Add(sums2, sums3));
   for (; i + lanes <= n; i += lanes) sums = hn::Add(sums, f(whole, i));
   T sum = i > 0 ? hn::GetLane(hn::SumOfLanes(whole, sums)) : T(0);
   for (; i < n; ++i) sum += hn::GetLane(f(single, i));

@@ -8,7 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "vitrine/kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
@@ -35,7 +35,7 @@ T exponentials_of(T* x, int64_t n, T shift) {
   auto total = hn::Zero(d);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), s));
+    const auto e = exp(d, hn::Sub(hn::LoadU(d, x + i), s));
     total = hn::Add(total, e);
     hn::StoreU(e, d, x + i);
   }

@@ -8,7 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
+#include "vitrine/kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
@@ -27,7 +27,7 @@ void softmax(T* HWY_RESTRICT x, int64_t n, T scale) {
   const auto shift = hn::Set(d, max), times = hn::Set(d, scale);
   auto total = hn::Zero(d);
   for (i = 0; i + lanes <= n; i += lanes) {
-    const auto e = hn::Exp(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i), shift), times));
+    const auto e = exp(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i), shift), times));
     total = hn::Add(total, e);
     hn::StoreU(e, d, x + i);
   }
@@ -72,7 +72,7 @@ void short_softmax_rows(T* HWY_RESTRICT x, int64_t rows, int64_t n, T scale) {
     for (int64_t i = 0; i < n; ++i) row[i] = (row[i] - max) * scale;
   }
   int64_t i = 0;
-  for (; i + lanes <= rows * n; i += lanes) hn::StoreU(hn::Exp(d, hn::LoadU(d, x + i)), d, x + i);
+  for (; i + lanes <= rows * n; i += lanes) hn::StoreU(exp(d, hn::LoadU(d, x + i)), d, x + i);
   for (; i < rows * n; ++i) x[i] = std::exp(x[i]);
   for (int64_t r = 0; r < rows; ++r) {
     T* row = x + r * n;
