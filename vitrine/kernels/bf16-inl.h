@@ -35,14 +35,32 @@ struct PlainBf16 {
   template <typename F, typename Floats>
   static HWY_INLINE void store(F, Floats v, uint16_t* halves) {
     namespace hn = hwy::HWY_NAMESPACE;
-    const hn::RebindToUnsigned<F> u;
     const hn::Rebind<uint16_t, F> h;
-    const auto bits = hn::BitCast(u, v), half = hn::ShiftRight<16>(bits);
-    const auto to_even = hn::Add(hn::Set(u, 0x7fff), hn::And(half, hn::Set(u, 1)));
-    const auto nearest = hn::ShiftRight<16>(hn::Add(bits, to_even));
-    const auto quiet_nan = hn::Or(half, hn::Set(u, 0x40));
-    const auto rounded = hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
-    hn::StoreU(hn::DemoteTo(h, hn::BitCast(hn::RebindToSigned<F>(), rounded)), h, halves);
+    const auto upper = hn::BitCast(hn::RebindToSigned<F>(), hn::ShiftRight<16>(rounded(F(), v)));
+    hn::StoreU(hn::DemoteTo(h, upper), h, halves);
+  }
+
+  /// Words of two numbers each, rounded: `even` in the lower halves.
+  template <typename F, typename Floats>
+  static HWY_INLINE auto pair(F, Floats even, Floats odd) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::RebindToUnsigned<F> u;
+    const auto upper = hn::And(rounded(F(), odd), hn::Set(u, 0xffff0000));
+    return hn::BitCast(hn::RebindToSigned<F>(),
+                       hn::Or(hn::ShiftRight<16>(rounded(F(), even)), upper));
+  }
+
+ private:
+  /// In the upper halves.
+  template <typename F, typename Floats>
+  static HWY_INLINE auto rounded(F, Floats v) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::RebindToUnsigned<F> u;
+    const auto bits = hn::BitCast(u, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1));
+    const auto nearest = hn::Add(bits, hn::Add(hn::Set(u, 0x7fff), odd));
+    const auto quiet_nan = hn::Or(bits, hn::Set(u, 0x400000));
+    return hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), quiet_nan, nearest);
   }
 };
 
@@ -59,6 +77,17 @@ struct NativeBf16 {
   static HWY_INLINE void store(F, Floats v, uint16_t* halves) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves),
                         reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw)));
+  }
+
+  template <typename F, typename Floats>
+  static HWY_INLINE auto pair(F, Floats even, Floats odd) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    alignas(64) static constexpr uint16_t kByTurns[32] = {
+        0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+        8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd.raw, even.raw));
+    const hn::RebindToSigned<F> words;
+    return hn::Vec<decltype(words)>{_mm512_permutexvar_epi16(_mm512_load_si512(kByTurns), halves)};
   }
 };
 #endif

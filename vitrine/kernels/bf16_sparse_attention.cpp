@@ -7,6 +7,7 @@
 #include "vitrine/kernels/rows.h"
 #include "vitrine/kernels/small_bf16_product.h"
 #include "vitrine/kernels/sparse_tile.h"
+#include "vitrine/kernels/transpose.h"
 
 namespace vitrine::kernels {
 namespace {

@@ -48,6 +48,43 @@ void round_numbers(const float* x, int64_t k, uint16_t* halves, float scale) {
   with_bf16([&](auto rounding) { round_by<decltype(rounding)>(x, k, halves, scale); });
 }
 
+void round_all(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_t* words,
+               int64_t word_stride) {
+  with_bf16([&](auto rounding) {
+    for (int64_t r = 0; r < rows; ++r, x += x_stride, words += word_stride) {
+      if (k % 2 != 0) words[k / 2] = 0;
+      round_by<decltype(rounding)>(x, k, reinterpret_cast<uint16_t*>(words), /*scale=*/1);
+    }
+  });
+}
+
+/// Of two rows of n numbers; without `odd` the upper halves are 0.
+template <typename Rounding>
+HWY_INLINE void round_pair(const float* HWY_RESTRICT even, const float* HWY_RESTRICT odd, int64_t n,
+                           int32_t* HWY_RESTRICT words) {
+  const FloatTag f;
+  const WordTag d;
+  const auto upper = [&](const float* at) { return odd ? hn::LoadU(f, at) : hn::Zero(f); };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    hn::StoreU(Rounding::pair(f, hn::LoadU(f, even + i), upper(odd + i)), d, words + i);
+  if (i == n) return;
+  float rest[2 * kLanes] = {};
+  int32_t rounded[kLanes];
+  std::copy(even + i, even + n, rest);
+  if (odd) std::copy(odd + i, odd + n, rest + kLanes);
+  hn::StoreU(Rounding::pair(f, hn::LoadU(f, rest), hn::LoadU(f, rest + kLanes)), d, rounded);
+  std::copy_n(rounded, n - i, words + i);
+}
+
+void round_and_pair(const float* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,
+                    int64_t word_stride) {
+  with_bf16([&](auto rounding) {
+    for (; rows > 0; rows -= 2, x += 2 * row_stride, words += word_stride)
+      round_pair<decltype(rounding)>(x, rows > 1 ? x + row_stride : nullptr, n, words);
+  });
+}
+
 void expand_numbers(const uint16_t* HWY_RESTRICT halves, int64_t k, float* HWY_RESTRICT x) {
   const FloatTag f;
   int64_t i = 0;
@@ -83,6 +120,20 @@ void add_rows(const float* HWY_RESTRICT x, int64_t row_stride, int64_t rows, int
               float* HWY_RESTRICT sums) {
   const FloatTag f;
   int64_t j = 0;
+  for (; j + 4 * kLanes <= n; j += 4 * kLanes) {  // what lies side by side at once
+    auto sum0 = hn::Zero(f), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+    for (int64_t i = 0; i < rows; ++i) {
+      const float* row = x + i * row_stride + j;
+      sum0 = hn::Add(sum0, hn::LoadU(f, row));
+      sum1 = hn::Add(sum1, hn::LoadU(f, row + kLanes));
+      sum2 = hn::Add(sum2, hn::LoadU(f, row + 2 * kLanes));
+      sum3 = hn::Add(sum3, hn::LoadU(f, row + 3 * kLanes));
+    }
+    hn::StoreU(sum0, f, sums + j);
+    hn::StoreU(sum1, f, sums + j + kLanes);
+    hn::StoreU(sum2, f, sums + j + 2 * kLanes);
+    hn::StoreU(sum3, f, sums + j + 3 * kLanes);
+  }
   for (; j + kLanes <= n; j += kLanes) {
     auto sum = hn::Zero(f);
     for (int64_t i = 0; i < rows; ++i) sum = hn::Add(sum, hn::LoadU(f, x + i * row_stride + j));
@@ -95,52 +146,6 @@ void add_rows(const float* HWY_RESTRICT x, int64_t row_stride, int64_t rows, int
   }
 }
 
-#if HWY_TARGET == HWY_SCALAR
-constexpr int64_t kSquare = 1;
-HWY_INLINE void transpose_square(const int32_t* in, int64_t, int32_t* out, int64_t) { *out = *in; }
-#else
-/// The side of the squares that are transposed in registers.
-constexpr int64_t kSquare = 4;
-
-HWY_INLINE void transpose_square(const int32_t* in, int64_t in_stride, int32_t* out,
-                                 int64_t out_stride) {
-  const hn::Full128<int32_t> d;
-  const hn::Full128<int64_t> pairs;
-  const auto row = [&](int64_t i) { return hn::LoadU(d, in + i * in_stride); };
-  const auto a = row(0), b = row(1), c = row(2), e = row(3);
-  const auto low_ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
-  const auto low_ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
-  const auto high_ab = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
-  const auto high_ce = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-  const auto store = [&](auto column, int64_t j) {
-    hn::StoreU(hn::BitCast(d, column), d, out + j * out_stride);
-  };
-  store(hn::InterleaveLower(pairs, low_ab, low_ce), 0);
-  store(hn::InterleaveUpper(pairs, low_ab, low_ce), 1);
-  store(hn::InterleaveLower(pairs, high_ab, high_ce), 2);
-  store(hn::InterleaveUpper(pairs, high_ab, high_ce), 3);
-}
-#endif
-
-void transpose(const int32_t* HWY_RESTRICT in, int64_t in_stride, int64_t rows, int64_t columns,
-               int32_t* HWY_RESTRICT out, int64_t out_stride) {
-  constexpr int64_t kBlock = 16;  // a cache line of words each way
-  const auto plain = [&](int64_t i, int64_t end_i, int64_t j, int64_t end_j) {
-    for (int64_t b = j; b < end_j; ++b)
-      for (int64_t a = i; a < end_i; ++a) out[b * out_stride + a] = in[a * in_stride + b];
-  };
-  for (int64_t i = 0; i < rows; i += kBlock)
-    for (int64_t j = 0; j < columns; j += kBlock) {
-      const auto end_i = std::min(rows, i + kBlock), end_j = std::min(columns, j + kBlock);
-      const auto whole_i = end_i - (end_i - i) % kSquare, whole_j = end_j - (end_j - j) % kSquare;
-      for (int64_t b = j; b < whole_j; b += kSquare)
-        for (int64_t a = i; a < whole_i; a += kSquare)
-          transpose_square(in + a * in_stride + b, in_stride, out + b * out_stride + a, out_stride);
-      plain(whole_i, end_i, j, whole_j);
-      plain(i, end_i, whole_j, end_j);
-    }
-}
-
 }  // namespace vitrine::kernels::HWY_NAMESPACE
 #if HWY_TARGET == HWY_AVX3_DL
 #pragma GCC pop_options
@@ -151,15 +156,21 @@ HWY_AFTER_NAMESPACE();
 namespace vitrine::kernels {
 
 HWY_EXPORT(round_numbers);
+HWY_EXPORT(round_all);
+HWY_EXPORT(round_and_pair);
 HWY_EXPORT(expand_numbers);
 HWY_EXPORT(interleave);
 HWY_EXPORT(interleave_all);
 HWY_EXPORT(add_rows);
-HWY_EXPORT(transpose);
 
 void round_row(const float* x, int64_t k, int32_t* words, float scale) {
   if (k % 2 != 0) words[k / 2] = 0;
   HWY_DYNAMIC_DISPATCH(round_numbers)(x, k, reinterpret_cast<uint16_t*>(words), scale);
+}
+
+void round_rows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_t* words,
+                int64_t word_stride) {
+  HWY_DYNAMIC_DISPATCH(round_all)(x, x_stride, rows, k, words, word_stride);
 }
 
 void expand_row(const int32_t* words, int64_t k, float* x) {
@@ -178,13 +189,13 @@ void interleave_pairs(const uint16_t* x, int64_t row_stride, int64_t rows, int64
   HWY_DYNAMIC_DISPATCH(interleave_all)(x, row_stride, rows, n, words, word_stride);
 }
 
-void sum_rows(const float* x, int64_t row_stride, int64_t rows, int64_t n, float* sums) {
-  HWY_DYNAMIC_DISPATCH(add_rows)(x, row_stride, rows, n, sums);
+void round_pairs(const float* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,
+                 int64_t word_stride) {
+  HWY_DYNAMIC_DISPATCH(round_and_pair)(x, row_stride, rows, n, words, word_stride);
 }
 
-void transpose_words(const int32_t* in, int64_t in_stride, int64_t rows, int64_t columns,
-                     int32_t* out, int64_t out_stride) {
-  HWY_DYNAMIC_DISPATCH(transpose)(in, in_stride, rows, columns, out, out_stride);
+void sum_rows(const float* x, int64_t row_stride, int64_t rows, int64_t n, float* sums) {
+  HWY_DYNAMIC_DISPATCH(add_rows)(x, row_stride, rows, n, sums);
 }
 
 }  // namespace vitrine::kernels

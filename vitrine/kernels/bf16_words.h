@@ -8,6 +8,10 @@ namespace vitrine::kernels {
 /// A row of k numbers times `scale`, rounded to bf16; ties to even.
 void round_row(const float* x, int64_t k, int32_t* words, float scale = 1);
 
+/// The same of `rows` rows that begin `x_stride` numbers apart, and their words `word_stride`.
+void round_rows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_t* words,
+                int64_t word_stride);
+
 /// A row of k numbers in bf16 as they are.
 void expand_row(const int32_t* words, int64_t k, float* x);
 
@@ -20,11 +24,11 @@ void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32
 void interleave_pairs(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n,
                       int32_t* words, int64_t word_stride);
 
+/// The same of numbers in fp32, which are rounded.
+void round_pairs(const float* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,
+                 int64_t word_stride);
+
 /// sums[j] = the sum of x[i * row_stride + j] over all i < rows, for j < n; in fp32.
 void sum_rows(const float* x, int64_t row_stride, int64_t rows, int64_t n, float* sums);
-
-/// out[j * out_stride + i] = in[i * in_stride + j] for i < rows and j < columns.
-void transpose_words(const int32_t* in, int64_t in_stride, int64_t rows, int64_t columns,
-                     int32_t* out, int64_t out_stride);
 
 }  // namespace vitrine::kernels

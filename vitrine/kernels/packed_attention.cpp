@@ -7,6 +7,7 @@
 #include "vitrine/kernels/packed_product.h"
 #include "vitrine/kernels/rows.h"
 #include "vitrine/kernels/softmax.h"
+#include "vitrine/kernels/transpose.h"
 
 namespace vitrine::kernels {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "vitrine/kernels/bf16_words.h"
+#include "vitrine/kernels/transpose.h"
 
 namespace vitrine::kernels {
 namespace {

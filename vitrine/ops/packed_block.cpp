@@ -74,11 +74,15 @@ void by_sequences(const BlockLayout& l, const PackedBlock& b, const float* x, fl
   at::parallel_for(0, l.chunks(), 1, [&](int64_t begin, int64_t end) {
     RowsPass pass(l, b, l.rows());
     ChunkAttention attention(l);
-    const auto qkv = buffer(l.rows() * 3 * l.C);
+    const bool rounds = attention.precision() == Precision::BFloat16;
+    const auto numbers = buffer(rounds ? l.rows() * 3 * l.C : 0);
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       const auto first = l.first_row(chunk) * l.C, R = l.rows_of(chunk);
-      pass.project(x + first, R, qkv.get());
-      attention.forward(chunk, /*dropout=*/{}, qkv.get(), /*kept=*/nullptr, pass.attended());
+      auto* words = attention.qkv(chunk, /*kept=*/nullptr);
+      auto* qkv = rounds ? numbers.get() : reinterpret_cast<float*>(words);
+      pass.project(x + first, R, qkv);
+      if (rounds) to_words(qkv, R, 3 * l.C, Precision::BFloat16, words);
+      attention.forward(chunk, /*dropout=*/{}, /*kept=*/nullptr, pass.attended());
       pass.finish(x + first, R, y + first);
     }
   });

@@ -27,12 +27,43 @@ void add_tile(const Tile& tile, const float* base, int64_t C, float* out) {
   }
 }
 
+/// Rows [first, first + count) of a chunk.
+struct RowBlock {
+  int64_t first, count;
+};
+
+/// Calls `words_of(block)`, which gives its words, for blocks of rows that stay in a cache; their
+/// words lie one behind the other. Returns those of all R rows.
+template <typename WordsOf>
+WordRows by_row_blocks(int64_t R, const WordsOf& words_of) {
+  WordRows all{};
+  for (int64_t first = 0; first < R; first += kRowsPerTask) {
+    const WordRows some = words_of(RowBlock{first, std::min(kRowsPerTask, R - first)});
+    if (first == 0) all = some;
+  }
+  all.rows = R;
+  return all;
+}
+
+kernels::NormRows<float> norm_rows(const float* x, const BlockNorm& norm, int64_t C, RowBlock b,
+                                   const BlockScratch& s) {
+  return {x + b.first * C,        norm.gamma.data_ptr<float>(), b.count, C,
+          s.mean.get() + b.first, s.inv_std.get() + b.first};
+}
+
+/// The words of rows (R, K) that lie in the cache, in their place in `s.words`.
+WordRows block_words(const BlockLayout& l, const float* rows, int64_t K, RowBlock b,
+                     const BlockScratch& s) {
+  const auto width = kernels::words_of(K, numbers_per_word(l.precision));
+  return to_words(rows + b.first * K, b.count, K, l.precision, s.words.get() + b.first * width);
+}
+
 /// The norm of some rows, which stays in `s.tokens`, as words.
-WordRows normed_words(const BlockLayout& l, const float* x, int64_t R, const BlockNorm& norm,
-                      double eps, BlockScratch& s) {
-  kernels::layer_norm({x, norm.gamma.data_ptr<float>(), R, l.C, s.mean.data(), s.inv_std.data()},
-                      norm.beta.data_ptr<float>(), static_cast<float>(eps), s.tokens.data());
-  return to_words(s.tokens.data(), R, l.C, l.precision, s.words.data());
+WordRows normed_words(const BlockLayout& l, const float* x, const BlockNorm& norm, double eps,
+                      RowBlock b, const BlockScratch& s) {
+  kernels::layer_norm(norm_rows(x, norm, l.C, b, s), norm.beta.data_ptr<float>(),
+                      static_cast<float>(eps), s.tokens.get() + b.first * l.C);
+  return block_words(l, s.tokens.get(), l.C, b, s);
 }
 
 /// The sums of the rows (n, K): (K).
@@ -93,15 +124,16 @@ KeptBlock::KeptBlock(const BlockLayout& l)
 
 BlockScratch::BlockScratch(const BlockLayout& l, bool backward) : attention(l) {
   const auto R = l.rows(), per_word = numbers_per_word(l.precision);
-  qkv.resize(R * 3 * l.C);
-  tokens.resize(R * l.C);
-  mean.resize(R);
-  inv_std.resize(R);
-  words.resize(R * kernels::words_of(3 * l.C, per_word));
-  hidden.resize(R * kernels::words_of(l.F, per_word));
+  const auto numbers = [](int64_t n) { return std::make_unique_for_overwrite<float[]>(n); };
+  tokens = numbers(R * l.C);
+  mean = numbers(R);
+  inv_std = numbers(R);
+  words = std::make_unique_for_overwrite<int32_t[]>(R * kernels::words_of(3 * l.C, per_word));
+  hidden = std::make_unique_for_overwrite<int32_t[]>(R * kernels::words_of(l.F, per_word));
   if (!backward) return;
-  d_tokens.resize(R * l.C);
-  d_h.resize(R * l.C);
+  d_qkv = numbers(R * 3 * l.C);
+  d_tokens = numbers(R * l.C);
+  d_h = numbers(R * l.C);
 }
 
 BlockForward::BlockForward(const BlockLayout& layout, const EncoderBlockWeights& weights,
@@ -124,10 +156,17 @@ void BlockForward::run(int64_t chunk, const float* all_x, float* all_y, const Ke
   float* y = all_y + first * C;
   float* h = kept ? kept->h.data_ptr<float>() + first * C : y;
 
-  qkv_.write(normed_words(l_, x, R, {w_.gamma1, w_.beta1, 0}, settings_.norm_eps, s), s.qkv.data());
-  s.attention.forward(chunk, {settings_.attention_dropout, keys_.attention}, s.qkv.data(),
-                      kept ? &kept->attention : nullptr, s.tokens.data());
-  const auto mixed = to_words(s.tokens.data(), R, C, l_.precision, s.words.data());
+  const auto normed = [&](const float* rows, const BlockNorm& norm) {
+    return by_row_blocks(
+        R, [&](RowBlock b) { return normed_words(l_, rows, norm, settings_.norm_eps, b, s); });
+  };
+
+  const auto* kept_attention = kept ? &kept->attention : nullptr;
+  qkv_.write_words(normed(x, {w_.gamma1, w_.beta1, 0}), s.attention.precision(),
+                   s.attention.qkv(chunk, kept_attention));
+  s.attention.forward(chunk, {settings_.attention_dropout, keys_.attention}, kept_attention,
+                      s.tokens.get());
+  const auto mixed = to_words(s.tokens.get(), R, C, l_.precision, s.words.get());
   if (kept)
     column_groups(kept->mixed_groups, C, l_.precision).write(mixed, l_.first_word(chunk), 0, C);
   proj_.tiles(mixed, [&](const Tile& tile) {
@@ -135,20 +174,19 @@ void BlockForward::run(int64_t chunk, const float* all_x, float* all_y, const Ke
     add_tile(tile, x, C, h);
   });
 
-  const auto normed = normed_words(l_, h, R, {w_.gamma2, w_.beta2, 1}, settings_.norm_eps, s);
   const TileDropout dropout{settings_.dropout, keys_.hidden, l_.F, first};
   const FactorTarget hidden{.precision = l_.precision,
-                            .rows = s.hidden.data(),
+                            .rows = s.hidden.get(),
                             .row_words = kernels::words_of(l_.F, numbers_per_word(l_.precision))};
-  fc1_.tiles(normed, [&](const Tile& tile) {
+  fc1_.tiles(normed(h, {w_.gamma2, w_.beta2, 1}), [&](const Tile& tile) {
     if (kept) ActivationInputs(kept->before, settings_.activation).keep(tile, first);
     kernels::activate(settings_.activation, tile.values, tile.numbers(), tile.values);
     dropout.apply(tile);
     hidden.write(tile);
   });
-  fc2_.tiles({s.hidden.data(), hidden.row_words, R}, [&](const Tile& tile) {
+  fc2_.tiles({s.hidden.get(), hidden.row_words, R}, [&](const Tile& tile) {
     branch2_.apply(tile, first);
-    add_tile(tile, settings_.norm_stream ? s.tokens.data() : h, C, y);
+    add_tile(tile, settings_.norm_stream ? s.tokens.get() : h, C, y);
   });
 }
 
@@ -188,22 +226,23 @@ BlockBackward::BlockBackward(const BlockLayout& layout, const EncoderBlockWeight
 
 WordRows BlockBackward::take(const float* rows, int64_t chunk, const Sums& sums,
                              BlockScratch& s) const {
-  const auto R = l_.rows_of(chunk), K = sums.columns.K;
+  const auto K = sums.columns.K;
   auto* block_sums = sums.block_sums.data_ptr<float>() + chunk * l_.blocks() * K;
-  for (int64_t row = 0; row < R; row += kRowsPerTask, block_sums += K)
-    kernels::sum_rows(rows + row * K, K, std::min(kRowsPerTask, R - row), K, block_sums);
-  const auto words = to_words(rows, R, K, l_.precision, s.words.data());
-  sums.columns.write(words, l_.first_word(chunk), 0, K);
-  return words;
+  return by_row_blocks(l_.rows_of(chunk), [&](RowBlock b) {
+    kernels::sum_rows(rows + b.first * K, K, b.count, K, block_sums + b.first / kRowsPerTask * K);
+    const auto words = block_words(l_, rows, K, b, s);
+    sums.columns.write(words, l_.first_word(chunk) + b.first / sums.columns.per_word, 0, K);
+    return words;
+  });
 }
 
 const float* BlockBackward::through(const BranchDropout& branch, int64_t chunk,
                                     const float* gradient, BlockScratch& s) const {
   if (branch.off()) return gradient;
   const auto R = l_.rows_of(chunk);
-  std::copy_n(gradient, R * l_.C, s.d_tokens.data());
-  branch.apply(whole_chunk(s.d_tokens.data(), R, l_.C), l_.first_row(chunk));
-  return s.d_tokens.data();
+  std::copy_n(gradient, R * l_.C, s.d_tokens.get());
+  branch.apply(whole_chunk(s.d_tokens.get(), R, l_.C), l_.first_row(chunk));
+  return s.d_tokens.get();
 }
 
 void BlockBackward::feed_forward(int64_t chunk, const float* dy, BlockScratch& s) const {
@@ -216,7 +255,7 @@ void BlockBackward::feed_forward(int64_t chunk, const float* dy, BlockScratch& s
       .precision = l_.precision, .groups = &hidden_.columns, .first_word = first_word};
   const FactorTarget d_before{
       .precision = l_.precision,
-      .rows = s.hidden.data(),
+      .rows = s.hidden.get(),
       .row_words = kernels::words_of(F, numbers_per_word(l_.precision)),
       .groups = &d_fc1_.columns,
       .first_word = first_word,
@@ -232,41 +271,44 @@ void BlockBackward::feed_forward(int64_t chunk, const float* dy, BlockScratch& s
     dropout.apply(outputs);
     hidden.write(outputs);
   });
-  fc1_.write({s.hidden.data(), d_before.row_words, R}, s.d_tokens.data());
+  fc1_.write({s.hidden.get(), d_before.row_words, R}, s.d_tokens.get());
 }
 
 void BlockBackward::attention(int64_t chunk, BlockScratch& s) const {
-  const auto d_output = take(through(branch1_, chunk, s.d_h.data(), s), chunk, d_proj_, s);
-  proj_.write(d_output, s.tokens.data());
+  const auto d_output = take(through(branch1_, chunk, s.d_h.get(), s), chunk, d_proj_, s);
+  proj_.write(d_output, s.tokens.get());
   s.attention.backward(chunk, {settings_.attention_dropout, keys_.attention}, kept_.attention,
-                       s.tokens.data(), s.qkv.data());
-  qkv_.write(take(s.qkv.data(), chunk, d_qkv_, s), s.d_tokens.data());
+                       s.tokens.get(), s.d_qkv.get());
+  qkv_.write(take(s.d_qkv.get(), chunk, d_qkv_, s), s.d_tokens.get());
 }
 
 void BlockBackward::norm(int64_t chunk, const float* x, const BlockNorm& norm, const Inputs& inputs,
-                         float* dx, BlockScratch& s) const {
-  const auto R = l_.rows_of(chunk), C = l_.C;
-  inputs.columns.write(normed_words(l_, x, R, norm, settings_.norm_eps, s), l_.first_word(chunk), 0,
-                       C);
+                         const float* residual, float* dx, BlockScratch& s) const {
+  const auto C = l_.C;
   auto* sums = norm_sums_.data_ptr<float>() + chunk * C;
   const auto d_gamma = sums + 2 * norm.index * l_.chunks() * C, d_beta = d_gamma + l_.chunks() * C;
-  kernels::layer_norm_backward(
-      {x, norm.gamma.data_ptr<float>(), R, C, s.mean.data(), s.inv_std.data()}, s.d_tokens.data(),
-      dx, d_gamma, d_beta);
+  by_row_blocks(l_.rows_of(chunk), [&](RowBlock b) {
+    const auto words = normed_words(l_, x, norm, settings_.norm_eps, b, s);
+    inputs.columns.write(words, l_.first_word(chunk) + b.first / inputs.columns.per_word, 0, C);
+    const auto at = b.first * C;
+    kernels::layer_norm_backward(norm_rows(x, norm, C, b, s), s.d_tokens.get() + at, dx + at,
+                                 d_gamma, d_beta);
+    if (residual) kernels::add_row(dx + at, residual + at, b.count * C, dx + at);
+    return words;
+  });
 }
 
 void BlockBackward::run(int64_t chunk, const float* all_x, const float* all_dy, float* all_dx,
                         BlockScratch& s) const {
   const auto first = l_.first_row(chunk) * l_.C, numbers = l_.rows_of(chunk) * l_.C;
   const float* dy = all_dy + first;
-  float *dx = all_dx + first, *d_h = s.d_h.data();
+  float *d_tokens = s.d_tokens.get(), *d_h = s.d_h.get();
   feed_forward(chunk, dy, s);
-  if (settings_.norm_stream) kernels::add_row(s.d_tokens.data(), dy, numbers, s.d_tokens.data());
-  norm(chunk, kept_.h.data_ptr<float>() + first, {w_.gamma2, w_.beta2, 1}, norm2_, d_h, s);
-  if (!settings_.norm_stream) kernels::add_row(d_h, dy, numbers, d_h);
+  if (settings_.norm_stream) kernels::add_row(d_tokens, dy, numbers, d_tokens);
+  norm(chunk, kept_.h.data_ptr<float>() + first, {w_.gamma2, w_.beta2, 1}, norm2_,
+       settings_.norm_stream ? nullptr : dy, d_h, s);
   attention(chunk, s);
-  norm(chunk, all_x + first, {w_.gamma1, w_.beta1, 0}, norm1_, dx, s);
-  kernels::add_row(dx, d_h, numbers, dx);
+  norm(chunk, all_x + first, {w_.gamma1, w_.beta1, 0}, norm1_, d_h, all_dx + first, s);
 }
 
 std::vector<torch::Tensor> BlockBackward::parameter_gradients() const {

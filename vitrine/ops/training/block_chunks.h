@@ -4,6 +4,7 @@
 
 #include <torch/types.h>
 
+#include <memory>
 #include <vector>
 
 #include "vitrine/ops/training/chunk_attention.h"
@@ -58,10 +59,11 @@ class BlockScratch {
   BlockScratch(const BlockLayout& layout, bool backward);
 
   ChunkAttention attention;
-  std::vector<float> qkv;                    // (rows, 3 C), or their gradients
-  std::vector<float> tokens, d_tokens, d_h;  // (rows, C)
-  std::vector<float> mean, inv_std;          // (rows)
-  std::vector<int32_t> words, hidden;        // (rows, words of 3 C), (rows, words of F)
+  std::unique_ptr<float[]> tokens;           // (rows, C)
+  std::unique_ptr<float[]> mean, inv_std;    // (rows)
+  std::unique_ptr<int32_t[]> words, hidden;  // (rows, words of 3 C), (rows, words of F)
+  std::unique_ptr<float[]> d_qkv;            // (rows, 3 C), of the backward pass
+  std::unique_ptr<float[]> d_tokens, d_h;    // (rows, C), of the backward pass
 };
 
 /// The forward pass.
@@ -112,10 +114,10 @@ class BlockBackward {
                        BlockScratch& s) const;
   void feed_forward(int64_t chunk, const float* dy, BlockScratch& s) const;
   void attention(int64_t chunk, BlockScratch& s) const;
-  /// d_tokens, the gradient of a norm's output, becomes that of its input, x; the norm's output
-  /// goes to `inputs`.
-  void norm(int64_t chunk, const float* x, const BlockNorm& norm, const Inputs& inputs, float* dx,
-            BlockScratch& s) const;
+  /// dx = the gradient of a norm's input, x, from d_tokens, that of its output, and `residual`
+  /// (null: none); the norm's output goes to `inputs`.
+  void norm(int64_t chunk, const float* x, const BlockNorm& norm, const Inputs& inputs,
+            const float* residual, float* dx, BlockScratch& s) const;
 
   const BlockLayout l_;
   const EncoderBlockWeights& w_;

@@ -41,8 +41,15 @@ ChunkAttention::ChunkAttention(const BlockLayout& l) : layout_(l) {
     packed_ = std::make_unique<kernels::PackedAttention>(l.head(), factors);
   else
     plain_ = kernels::head_attention<float>(l.head(), factors);
-  if (keeps_bf16(l)) words_.resize(l.rows() * words_per_row(l));
+  words_ = std::make_unique_for_overwrite<int32_t[]>(l.rows() * words_per_row(l));
 }
+
+int32_t* ChunkAttention::qkv(int64_t chunk, const KeptAttention* kept) const {
+  if (!kept) return words_.get();
+  return kept->qkv.data_ptr<int32_t>() + layout_.first_row(chunk) * words_per_row(layout_);
+}
+
+Precision ChunkAttention::precision() const { return factor_precision(layout_); }
 
 template <typename Work>
 void ChunkAttention::for_heads(int64_t chunk, const Work& work) const {
@@ -78,17 +85,12 @@ kernels::PackedAttention::WordRows ChunkAttention::word_rows(const Place& place,
   return {part(0), part(1), part(2)};
 }
 
-void ChunkAttention::forward(int64_t chunk, const Dropout& dropout, const float* qkv,
-                             const KeptAttention* kept, float* out) {
+void ChunkAttention::forward(int64_t chunk, const Dropout& dropout, const KeptAttention* kept,
+                             float* out) {
   const auto& l = layout_;
-  const auto R = l.rows_of(chunk), C = l.C;
-  auto* kept_words =
-      kept ? kept->qkv.data_ptr<int32_t>() + l.first_row(chunk) * words_per_row(l) : nullptr;
-  const int32_t* words = as_words(qkv);
-  if (keeps_bf16(l))
-    words = to_words(qkv, R, 3 * C, Precision::BFloat16, kept ? kept_words : words_.data()).words;
-  else if (kept)
-    std::copy_n(words, R * 3 * C, kept_words);
+  const auto C = l.C;
+  const auto* words = this->qkv(chunk, kept);
+  const auto* qkv = reinterpret_cast<const float*>(words);  // read in fp32 alone
   for_heads(chunk, [&](const Place& place) {
     const kernels::Rows<float> to{out + place.i * l.T * C + place.h * l.D(), C};
     const auto keep = [&](int64_t per_query) {
@@ -106,7 +108,7 @@ void ChunkAttention::backward(int64_t chunk, const Dropout& dropout, const KeptA
                               const float* d_out, float* d_qkv) {
   const auto& l = layout_;
   const auto C = l.C, D = l.D();
-  const auto* words = kept.qkv.data_ptr<int32_t>() + l.first_row(chunk) * words_per_row(l);
+  const auto* words = this->qkv(chunk, &kept);
   const auto* qkv = reinterpret_cast<const float*>(words);  // read in fp32 alone
   for_heads(chunk, [&](const Place& place) {
     const kernels::Rows<const float> from{d_out + place.i * l.T * C + place.h * D, C};

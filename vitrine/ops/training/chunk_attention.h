@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <memory>
-#include <vector>
 
 #include "vitrine/kernels/packed_attention.h"
 #include "vitrine/ops/training/block_layout.h"
@@ -30,9 +29,12 @@ class ChunkAttention {
 
   explicit ChunkAttention(const BlockLayout& layout);
 
-  /// out (rows, C) of queries, keys and values (rows, 3 C). Without `kept` nothing is kept.
-  void forward(int64_t chunk, const Dropout& dropout, const float* qkv, const KeptAttention* kept,
-               float* out);
+  /// Where queries, keys and values (rows, 3 C) belong, as words of `precision`. Without `kept`
+  /// nothing is kept.
+  int32_t* qkv(int64_t chunk, const KeptAttention* kept) const;
+  Precision precision() const;
+  /// out (rows, C) of them.
+  void forward(int64_t chunk, const Dropout& dropout, const KeptAttention* kept, float* out);
   /// Their gradients (rows, 3 C) from that of `out`.
   void backward(int64_t chunk, const Dropout& dropout, const KeptAttention& kept,
                 const float* d_out, float* d_qkv);
@@ -52,7 +54,7 @@ class ChunkAttention {
   // One of them: by packed factors, from words, or by numbers.
   std::unique_ptr<kernels::PackedAttention> packed_;
   std::unique_ptr<kernels::HeadAttention<float>> plain_;
-  std::vector<int32_t> words_;  // (rows, words of 3 C)
+  std::unique_ptr<int32_t[]> words_;  // (rows, words of 3 C)
 };
 
 }  // namespace vitrine

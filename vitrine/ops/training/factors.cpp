@@ -8,22 +8,10 @@
 
 #include "vitrine/core/error.h"
 #include "vitrine/kernels/bf16_words.h"
+#include "vitrine/kernels/packed_product.h"
 
 namespace vitrine {
 namespace {
-
-/// The columns [first, first + count) as words along the columns, each of `per_word` rows; those of
-/// the next rows lie `group` words behind.
-void write_columns(const WordRows& in, int64_t first, int64_t count, int64_t per_word, int32_t* out,
-                   int64_t group) {
-  if (per_word == kernels::kBf16PerWord) {
-    kernels::interleave_pairs(reinterpret_cast<const uint16_t*>(in.words) + first, 2 * in.stride,
-                              in.rows, count, out, group);
-    return;
-  }
-  for (int64_t r = 0; r < in.rows; ++r)
-    std::memcpy(out + r * group, in.words + r * in.stride + first, count * sizeof(int32_t));
-}
 
 void add_to_sums(const float* row, int64_t n, float* sum) {
 #pragma omp simd
@@ -50,23 +38,50 @@ int64_t numbers_per_word(Precision precision) {
 WordRows to_words(const float* x, int64_t rows, int64_t K, Precision precision, int32_t* buffer) {
   if (precision != Precision::BFloat16) return {as_words(x), K, rows};
   const auto width = kernels::words_of(K, kernels::kBf16PerWord);
-  for (int64_t r = 0; r < rows; ++r) kernels::round_row(x + r * K, K, buffer + r * width);
+  kernels::round_rows(x, K, rows, K, buffer, width);
   return {buffer, width, rows};
+}
+
+/// Calls `write_part(first, count, out)` for the columns [first, first + count) of each group,
+/// whose words begin at `out`.
+template <typename WritePart>
+void for_group_parts(const ColumnGroups& g, int64_t rows, int64_t word, int64_t column,
+                     int64_t columns, const WritePart& write_part) {
+  for (int64_t i = 0; i < columns;) {
+    const auto inside = (column + i) % g.group;
+    // Up to the end of the group or of the columns; behind the last column zeros.
+    const auto count = std::min(g.group - inside, columns - i);
+    auto* out = g.words + (column + i - inside) * g.height + word * g.group + inside;
+    write_part(i, count, out);
+    if (column + i + count == g.K)
+      for (int64_t r = 0; r < rows; r += g.per_word, out += g.group)
+        std::fill(out + count, out + g.group - inside, 0);
+    i += count;
+  }
 }
 
 void ColumnGroups::write(const WordRows& rows, int64_t word, int64_t column,
                          int64_t columns) const {
-  for (int64_t i = 0; i < columns;) {
-    const auto inside = (column + i) % group;
-    // Up to the end of the group or of the columns; behind the last column zeros.
-    const auto count = std::min(group - inside, columns - i);
-    auto* out = words + (column + i - inside) * height + word * group + inside;
-    write_columns(rows, i, count, per_word, out, group);
-    if (column + i + count == K)
-      for (int64_t r = 0; r < rows.rows; r += per_word, out += group)
-        std::fill(out + count, out + group - inside, 0);
-    i += count;
-  }
+  for_group_parts(
+      *this, rows.rows, word, column, columns, [&](int64_t first, int64_t count, int32_t* out) {
+        if (per_word == kernels::kBf16PerWord)
+          kernels::interleave_pairs(reinterpret_cast<const uint16_t*>(rows.words) + first,
+                                    2 * rows.stride, rows.rows, count, out, group);
+        else
+          for (int64_t r = 0; r < rows.rows; ++r)
+            std::memcpy(out + r * group, rows.words + r * rows.stride + first,
+                        count * sizeof(int32_t));
+      });
+}
+
+void ColumnGroups::write(const float* rows, int64_t stride, int64_t count, int64_t word,
+                         int64_t column, int64_t columns) const {
+  if (per_word != kernels::kBf16PerWord)
+    return write({as_words(rows), stride, count}, word, column, columns);
+  for_group_parts(*this, count, word, column, columns,
+                  [&](int64_t first, int64_t width, int32_t* out) {
+                    kernels::round_pairs(rows + first, stride, count, width, out, group);
+                  });
 }
 
 torch::Tensor empty_groups(int64_t height, int64_t K, int64_t group) {
@@ -79,23 +94,19 @@ ColumnGroups column_groups(const torch::Tensor& groups, int64_t K, Precision pre
 }
 
 void FactorTarget::write(const Tile& tile) const {
-  int32_t rounded[kRowsPerTask * kMostColumns / kernels::kBf16PerWord];
   const auto per_word = numbers_per_word(precision);
-  const auto* words = as_words(tile.values);
-  if (precision == Precision::BFloat16) {
-    kernels::round_row(tile.values, tile.numbers(), rounded);
-    words = rounded;
-  }
-  const auto stride = tile.stride / per_word;
   if (rows) {
-    const auto inside = kernels::words_of(tile.columns, per_word);
     auto* to = rows + tile.row * row_words + tile.column / per_word;
-    for (int64_t r = 0; r < tile.rows; ++r)
-      std::memcpy(to + r * row_words, words + r * stride, inside * sizeof(int32_t));
+    if (precision == Precision::BFloat16)
+      kernels::round_rows(tile.values, tile.stride, tile.rows, tile.columns, to, row_words);
+    else
+      for (int64_t r = 0; r < tile.rows; ++r)
+        std::memcpy(to + r * row_words, tile.values + r * tile.stride,
+                    tile.columns * sizeof(float));
   }
   if (groups)
-    groups->write({words, stride, tile.rows}, first_word + tile.row / per_word, tile.column,
-                  tile.columns);
+    groups->write(tile.values, tile.stride, tile.rows, first_word + tile.row / per_word,
+                  tile.column, tile.columns);
   if (block_sums)
     kernels::sum_rows(tile.values, tile.stride, tile.rows, tile.columns,
                       block_sums + tile.row / kRowsPerTask * K + tile.column);
@@ -117,21 +128,14 @@ Factor to_factor(const torch::Tensor& matrix, Precision precision, const FactorP
   if (result.groups.defined()) groups = column_groups(result.groups, K, precision);
   auto* part_sums = sums.data_ptr<float>();
   const auto convert_part = [&](int64_t part) {
-    std::vector<int32_t> buffer(kept || as_they_are ? 0 : per_word * width);
     const auto begin = height * part / parts * per_word,
                end = std::min(M, height * (part + 1) / parts * per_word);
     for (int64_t row = begin; row < end; row += per_word) {
       const auto count = std::min(per_word, end - row);
-      const auto* words = as_words(in + row * K);
-      if (!as_they_are) {
-        auto* out = kept ? kept + row * width : buffer.data();
-        for (int64_t r = 0; r < count; ++r)
-          kernels::round_row(in + (row + r) * K, K, out + r * width);
-        words = out;
-      }
+      if (kept) kernels::round_rows(in + row * K, K, count, K, kept + row * width, width);
       for (int64_t r = 0; r < count && wanted.column_sums; ++r)
         add_to_sums(in + (row + r) * K, K, part_sums + part * K);
-      if (groups.words) groups.write({words, width, count}, row / per_word, 0, K);
+      if (groups.words) groups.write(in + row * K, K, count, row / per_word, 0, K);
     }
   };
   if (!as_they_are || groups.words || wanted.column_sums)
@@ -173,18 +177,16 @@ torch::Tensor packed_rows(const torch::Tensor& weight_or_view, Precision precisi
   auto panels = torch::empty({layout.panels(N), width, columns}, torch::kInt);
   const auto* in = weight.data_ptr<float>();
   auto* out = panels.data_ptr<int32_t>();
-  at::parallel_for(0, panels.size(0), items_per_task(kConversionsPerTask, columns * K),
-                   [&](int64_t begin, int64_t end) {
-                     std::vector<int32_t> rounded(per_word == 1 ? 0 : columns * width);
-                     for (int64_t panel = begin; panel < end; ++panel) {
-                       const auto first = panel * columns, count = std::min(columns, N - first);
-                       for (int64_t r = 0; r < count && per_word > 1; ++r)
-                         kernels::round_row(in + (first + r) * K, K, rounded.data() + r * width);
-                       const auto* words = per_word > 1 ? rounded.data() : as_words(in + first * K);
-                       kernels::pack_words(words, count, width, layout, /*panel=*/0,
-                                           out + first * width);
-                     }
-                   });
+  at::parallel_for(
+      0, panels.size(0), items_per_task(kConversionsPerTask, columns * K),
+      [&](int64_t begin, int64_t end) {
+        std::vector<int32_t> rounded(per_word == 1 ? 0 : columns * width);
+        for (int64_t panel = begin; panel < end; ++panel) {
+          const auto first = panel * columns, count = std::min(columns, N - first);
+          const auto words = to_words(in + first * K, count, K, precision, rounded.data());
+          kernels::pack_words(words.words, count, width, layout, /*panel=*/0, out + first * width);
+        }
+      });
   return panels;
 }
 

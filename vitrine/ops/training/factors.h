@@ -35,6 +35,9 @@ struct ColumnGroups {
 
   /// Writes the columns [column, column + columns) of rows whose words begin at `word`.
   void write(const WordRows& rows, int64_t word, int64_t column, int64_t columns) const;
+  /// The same of rows in fp32, which begin `stride` numbers apart.
+  void write(const float* rows, int64_t stride, int64_t count, int64_t word, int64_t column,
+             int64_t columns) const;
 };
 
 /// Memory for columns of `height` words, in groups of `group`.

@@ -23,9 +23,7 @@ kernels::PackedProduct TrainingProduct::product_with(const WordRows& rows) const
 kernels::PackedProduct TrainingProduct::product_with(const RowFactor& rows) const {
   const auto words = panels_.size(1);
   auto product = product_with(WordRows{rows.words.data_ptr<int32_t>(), words, rows.n});
-  if (rows.grouped) {
-    product.group = kRowsPerTask;
-  }
+  if (rows.grouped) product.group = kRowsPerTask;
   return product;
 }
 
@@ -41,7 +39,7 @@ torch::Tensor TrainingProduct::of(const RowFactor& rows) const {
   auto* out = y.data_ptr<float>();
   for_all_parts(rows.n, [&](int64_t panel, int64_t first, int64_t count) {
     auto part = all;
-    part.rows += first * row_step(all);
+    part.rows += first * all.row_stride;
     part.y = out + first * N_;
     part.y_stride = N_;
     compute(part, panel, count);
@@ -62,6 +60,14 @@ void TrainingProduct::write(const WordRows& rows, float* y) const {
   product.y = y;
   product.y_stride = N_;
   for (int64_t panel = 0; panel < panels_.size(0); ++panel) compute(product, panel, rows.rows);
+}
+
+void TrainingProduct::write_words(const WordRows& rows, Precision precision, int32_t* words) const {
+  if (precision != Precision::BFloat16) return write(rows, reinterpret_cast<float*>(words));
+  const FactorTarget to{.precision = precision,
+                        .rows = words,
+                        .row_words = kernels::words_of(N_, numbers_per_word(precision))};
+  tiles(rows, [&](const Tile& tile) { to.write(tile); });
 }
 
 }  // namespace vitrine

@@ -27,6 +27,8 @@ class TrainingProduct {
 
   /// The product of some rows by this thread alone: (rows, N).
   void write(const WordRows& rows, float* y) const;
+  /// The same as words: numbers in fp32, or rounded to bf16.
+  void write_words(const WordRows& rows, Precision precision, int32_t* words) const;
   /// The same, tile by tile.
   template <typename Take>
   void tiles(const WordRows& rows, const Take& take) const {
@@ -56,7 +58,7 @@ class TrainingProduct {
     const auto columns = panels_.size(2), column = panel * columns;
     auto part = all;  // of this panel alone
     part.n -= column;
-    part.rows += first * row_step(all);
+    part.rows += first * all.row_stride;
     part.panels += column * part.words;
     if (part.bias) part.bias += column;
     part.y = values;
@@ -64,10 +66,6 @@ class TrainingProduct {
     if (part.n < columns) std::fill_n(values, count * columns, 0.0f);
     compute(part, /*panel=*/0, count);
     take(Tile{values, columns, first, count, column, std::min(columns, part.n)});
-  }
-  /// From a row to the next; a group of columns takes as many words as its rows would.
-  static int64_t row_step(const kernels::PackedProduct& p) {
-    return p.row_stride;
   }
 
   Precision precision_;
