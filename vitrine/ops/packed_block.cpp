@@ -13,6 +13,7 @@
 #include "vitrine/kernels/layer_norm.h"
 #include "vitrine/kernels/rows.h"
 #include "vitrine/ops/attention_heads.h"
+#include "vitrine/ops/task_queue.h"
 #include "vitrine/ops/training/chunk_attention.h"
 
 namespace vitrine {
@@ -71,12 +72,12 @@ class RowsPass {
 
 /// A thread takes whole sequences.
 void by_sequences(const BlockLayout& l, const PackedBlock& b, const float* x, float* y) {
-  at::parallel_for(0, l.chunks(), 1, [&](int64_t begin, int64_t end) {
+  TaskQueue(l.chunks()).run([&](const auto& for_tasks) {
     RowsPass pass(l, b, l.rows());
     ChunkAttention attention(l);
     const bool rounds = attention.precision() == Precision::BFloat16;
     const auto numbers = buffer(rounds ? l.rows() * 3 * l.C : 0);
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
+    for_tasks([&](int64_t chunk) {
       const auto first = l.first_row(chunk) * l.C, R = l.rows_of(chunk);
       auto* words = attention.qkv(chunk, /*kept=*/nullptr);
       auto* qkv = rounds ? numbers.get() : reinterpret_cast<float*>(words);
@@ -84,7 +85,7 @@ void by_sequences(const BlockLayout& l, const PackedBlock& b, const float* x, fl
       if (rounds) to_words(qkv, R, 3 * l.C, Precision::BFloat16, words);
       attention.forward(chunk, /*dropout=*/{}, /*kept=*/nullptr, pass.attended());
       pass.finish(x + first, R, y + first);
-    }
+    });
   });
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <algorithm>
 
 #include "vitrine/kernels/packed_panels.h"
+#include "vitrine/ops/task_queue.h"
 
 namespace vitrine {
 
@@ -30,25 +30,50 @@ inline const float* values_or_null(const torch::Tensor& t) {
 }
 
 inline constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's tile
-inline constexpr int64_t kTasksPerPass = 4;  // their rows stay in a cache
+/// The order in which the blocks of kRowsPerTask rows meet the panels: some blocks, whose rows stay
+/// in a cache, pass one panel after the other, which stays in a cache meanwhile, then the next
+/// ones.
+class PanelOrder {
+ public:
+  PanelOrder(int64_t rows, int64_t panels)
+      : blocks_((rows + kRowsPerTask - 1) / kRowsPerTask),
+        panels_(panels),
+        passes_(std::max<int64_t>(1, blocks_ / kBlocksPerPass)) {}
+
+  int64_t tasks() const { return panels_ * blocks_; }
+
+  struct Task {
+    int64_t panel, block;
+  };
+  Task operator[](int64_t task) const {
+    const auto pass = ((task / panels_ + 1) * passes_ - 1) / blocks_;
+    const auto first = pass * blocks_ / passes_, end = (pass + 1) * blocks_ / passes_;
+    const auto rest = task - first * panels_, inside = end - first;
+    return {rest / inside, first + rest % inside};
+  }
+
+ private:
+  static constexpr int64_t kBlocksPerPass = 4;
+  int64_t blocks_, panels_, passes_;
+};
 
 /// Calls `product(panel, first, count)` for all M rows and the panels of n outputs, of which each
-/// sums k products, at most kRowsPerTask rows at a time: some rows pass one panel after the other,
-/// which stays in a cache meanwhile, then the next rows.
+/// sums k products, at most kRowsPerTask rows at a time.
 template <typename Product>
 void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout& layout,
                     const Product& product) {
-  const auto blocks = (M + kRowsPerTask - 1) / kRowsPerTask, panels = layout.panels(n);
+  if (M == 0) return;
+  constexpr int64_t kClaims = 8;  // of a thread, at least; few, as neighbours share what they read
+  const PanelOrder order(M, layout.panels(n));
+  const auto at_once = std::clamp<int64_t>(order.tasks() / (kClaims * at::get_num_threads()), 1, 4);
   const auto work = std::min(M, kRowsPerTask) * layout.columns * k;
-  at::parallel_for(
-      0, panels * blocks, items_per_task(kMultiplyAddsPerTask, work),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t task = begin; task < end; ++task) {
-          const auto pass = task / (panels * kTasksPerPass) * kTasksPerPass;  // its first block
-          const auto inside = std::min(kTasksPerPass, blocks - pass), rest = task - pass * panels;
-          const auto first = (pass + rest % inside) * kRowsPerTask;
-          product(rest / inside, first, std::min(kRowsPerTask, M - first));
-        }
+  TaskQueue(order.tasks(), at_once, items_per_task(kMultiplyAddsPerTask, work))
+      .run([&](const auto& for_tasks) {
+        for_tasks([&](int64_t task) {
+          const auto [panel, block] = order[task];
+          const auto first = block * kRowsPerTask;
+          product(panel, first, std::min(kRowsPerTask, M - first));
+        });
       });
 }
 

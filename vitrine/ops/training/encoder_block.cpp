@@ -1,6 +1,5 @@
 #include "vitrine/ops/training/encoder_block.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
@@ -9,6 +8,7 @@
 #include "vitrine/core/error.h"
 #include "vitrine/ops/optional_tensor.h"
 #include "vitrine/ops/packed_block.h"
+#include "vitrine/ops/task_queue.h"
 #include "vitrine/ops/training/block_chunks.h"
 #include "vitrine/ops/training/lane_blocks.h"
 
@@ -26,9 +26,9 @@ BlockLayout layout_of(const torch::Tensor& x, const EncoderBlockSettings& settin
 /// Calls `work(chunk, scratch)` for all chunks, whose threads have memory of their own.
 template <typename Work>
 void for_chunks(const BlockLayout& layout, bool backward, const Work& work) {
-  at::parallel_for(0, layout.chunks(), 1, [&](int64_t begin, int64_t end) {
+  TaskQueue(layout.chunks()).run([&](const auto& for_tasks) {
     BlockScratch scratch(layout, backward);
-    for (int64_t chunk = begin; chunk < end; ++chunk) work(chunk, scratch);
+    for_tasks([&](int64_t chunk) { work(chunk, scratch); });
   });
 }
 
