@@ -49,7 +49,7 @@ Rows<const int32_t> PackedAttention::to_factor(Rows<const float> rows, int64_t c
   if (!rounds()) return {words_at(rows.values), rows.stride};
   const auto stride = words_of(width, per_word_);
   auto* out = room(words, count * stride);
-  for (int64_t r = 0; r < count; ++r) round_row(rows.from(r).values, width, out + r * stride);
+  round_rows(rows.values, rows.stride, count, width, out, stride);
   return {out, stride};
 }
 
@@ -64,7 +64,7 @@ PackedAttention::RowFactor PackedAttention::weight_factor(const float* rows, int
                                                           int32_t* words) const {
   if (!rounds()) return {words_at(rows), padded_};
   const auto stride = kept_per_query();
-  for (int64_t r = 0; r < count; ++r) round_row(rows + r * padded_, padded_, words + r * stride);
+  round_rows(rows, padded_, count, padded_, words, stride);
   return {words, stride};
 }
 

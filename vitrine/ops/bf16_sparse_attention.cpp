@@ -45,8 +45,8 @@ torch::Tensor head_words(const torch::Tensor& input) {
   for_all_tokens(x, [&](int64_t head, int64_t first, int64_t count) {
     const auto from = vectors_of<const float>(x, head);
     const auto to = vectors_of<int32_t>(words, head);
-    for (int64_t t = first; t < first + count; ++t)
-      kernels::round_row(from.values + t * from.stride, D, to.values + t * to.stride);
+    kernels::round_rows(from.values + first * from.stride, from.stride, count, D,
+                        to.values + first * to.stride, to.stride);
   });
   return words;
 }
