@@ -30,22 +30,16 @@ using HalfTag = hn::Rebind<uint16_t, WordTag>;
 constexpr int64_t kLanes = hn::MaxLanes(WordTag());
 
 template <typename Rounding>
-void round_by(const float* HWY_RESTRICT x, int64_t k, uint16_t* HWY_RESTRICT halves, float scale) {
+void round_by(const float* HWY_RESTRICT x, int64_t k, uint16_t* HWY_RESTRICT halves) {
   const FloatTag f;
-  const auto factor = hn::Set(f, scale);
   int64_t i = 0;
-  for (; i + kLanes <= k; i += kLanes)
-    Rounding::store(f, hn::Mul(hn::LoadU(f, x + i), factor), halves + i);
+  for (; i + kLanes <= k; i += kLanes) Rounding::store(f, hn::LoadU(f, x + i), halves + i);
   if (i == k) return;
   float rest[kLanes] = {};
   uint16_t rounded[kLanes];
   std::copy(x + i, x + k, rest);
-  Rounding::store(f, hn::Mul(hn::LoadU(f, rest), factor), rounded);
+  Rounding::store(f, hn::LoadU(f, rest), rounded);
   std::copy_n(rounded, k - i, halves + i);
-}
-
-void round_numbers(const float* x, int64_t k, uint16_t* halves, float scale) {
-  with_bf16([&](auto rounding) { round_by<decltype(rounding)>(x, k, halves, scale); });
 }
 
 void round_all(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_t* words,
@@ -53,7 +47,7 @@ void round_all(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_
   with_bf16([&](auto rounding) {
     for (int64_t r = 0; r < rows; ++r, x += x_stride, words += word_stride) {
       if (k % 2 != 0) words[k / 2] = 0;
-      round_by<decltype(rounding)>(x, k, reinterpret_cast<uint16_t*>(words), /*scale=*/1);
+      round_by<decltype(rounding)>(x, k, reinterpret_cast<uint16_t*>(words));
     }
   });
 }
@@ -155,7 +149,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace vitrine::kernels {
 
-HWY_EXPORT(round_numbers);
 HWY_EXPORT(round_all);
 HWY_EXPORT(round_and_pair);
 HWY_EXPORT(expand_numbers);
@@ -163,9 +156,8 @@ HWY_EXPORT(interleave);
 HWY_EXPORT(interleave_all);
 HWY_EXPORT(add_rows);
 
-void round_row(const float* x, int64_t k, int32_t* words, float scale) {
-  if (k % 2 != 0) words[k / 2] = 0;
-  HWY_DYNAMIC_DISPATCH(round_numbers)(x, k, reinterpret_cast<uint16_t*>(words), scale);
+void round_row(const float* x, int64_t k, int32_t* words) {
+  round_rows(x, k, /*rows=*/1, k, words, /*word_stride=*/0);
 }
 
 void round_rows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_t* words,

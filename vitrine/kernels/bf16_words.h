@@ -5,8 +5,8 @@
 // Matrices of bf16 numbers, two to a 32-bit word, in the orders that products want.
 namespace vitrine::kernels {
 
-/// A row of k numbers times `scale`, rounded to bf16; ties to even.
-void round_row(const float* x, int64_t k, int32_t* words, float scale = 1);
+/// A row of k numbers rounded to bf16; ties to even.
+void round_row(const float* x, int64_t k, int32_t* words);
 
 /// The same of `rows` rows that begin `x_stride` numbers apart, and their words `word_stride`.
 void round_rows(const float* x, int64_t x_stride, int64_t rows, int64_t k, int32_t* words,
