@@ -29,19 +29,6 @@ int32_t* words_or_null(const torch::Tensor& t) {
   return t.defined() ? t.data_ptr<int32_t>() : nullptr;
 }
 
-}  // namespace
-
-int64_t numbers_per_word(Precision precision) {
-  return precision == Precision::BFloat16 ? kernels::kBf16PerWord : kernels::kFp32PerWord;
-}
-
-WordRows to_words(const float* x, int64_t rows, int64_t K, Precision precision, int32_t* buffer) {
-  if (precision != Precision::BFloat16) return {as_words(x), K, rows};
-  const auto width = kernels::words_of(K, kernels::kBf16PerWord);
-  kernels::round_rows(x, K, rows, K, buffer, width);
-  return {buffer, width, rows};
-}
-
 /// Calls `write_part(first, count, out)` for the columns [first, first + count) of each group,
 /// whose words begin at `out`.
 template <typename WritePart>
@@ -58,6 +45,19 @@ void for_group_parts(const ColumnGroups& g, int64_t rows, int64_t word, int64_t 
         std::fill(out + count, out + g.group - inside, 0);
     i += count;
   }
+}
+
+}  // namespace
+
+int64_t numbers_per_word(Precision precision) {
+  return precision == Precision::BFloat16 ? kernels::kBf16PerWord : kernels::kFp32PerWord;
+}
+
+WordRows to_words(const float* x, int64_t rows, int64_t K, Precision precision, int32_t* buffer) {
+  if (precision != Precision::BFloat16) return {as_words(x), K, rows};
+  const auto width = kernels::words_of(K, kernels::kBf16PerWord);
+  kernels::round_rows(x, K, rows, K, buffer, width);
+  return {buffer, width, rows};
 }
 
 void ColumnGroups::write(const WordRows& rows, int64_t word, int64_t column,
