@@ -25,7 +25,7 @@ list(TRANSFORM serve REPLACE "(.+)" "vitrine/serve/\\1.cpp")
 add_library(parsers STATIC ${core} ${formats} ${data} ${serve} vitrine/studies/sweep_config.cpp)
 target_include_directories(parsers PUBLIC ${PROJECT_SOURCE_DIR})
 # Undefined behaviour ends the process, as a crash does.
-target_compile_options(parsers PUBLIC -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
+target_compile_options(parsers PUBLIC -O2 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
   -fno-sanitize-recover=all)
 target_link_libraries(parsers PUBLIC fmt::fmt yaml-cpp PNG::PNG JPEG::JPEG LibArchive::LibArchive PkgConfig::WEBP
   PkgConfig::ISAL PkgConfig::HTTPLIB Threads::Threads)

@@ -30,7 +30,7 @@ class MemoryFile {
 void archive(std::string_view bytes) {
   static const MemoryFile file;
   file.put(bytes);
-  constexpr uint64_t kMost = 1 << 20;
+  constexpr uint64_t kMost = 1 << 17;
   uint64_t unpacked = 0;
   read_archive(
       file.path(), [](const std::string& name) { return name.size() % 8 != 0; },

@@ -1,8 +1,13 @@
 // Bytes on a connection of the server: HTTP as it parses it, the choice of a route, and bodies of
 // JSON.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <semaphore>
+#include <thread>
+
 #include "tests/fuzz/must.h"
 #include "tests/fuzz/targets.h"
-#include "tests/support/raw_connection.h"
 #include "vitrine/serve/router.h"
 #include "vitrine/serve/routes/infer_request.h"
 #include "vitrine/serve/routes/json_body.h"
@@ -35,9 +40,8 @@ class Target {
                  }});
     router_.add({"POST", "/v1/classify",
                  [](const serve::Request& r) { return serve::Response{.body = r.part("image")}; }});
-    server_.start();
   }
-  int port() const { return server_.port(); }
+  void serve(int socket) { server_.serve_connection(socket); }
 
  private:
   std::optional<serve::Response> admit(const serve::Request& head) const {
@@ -64,14 +68,51 @@ class Target {
        .answer = [this](const serve::Request& request) { return answer(request); }}};
 };
 
+/// The other end of connections. It reads on a thread of its own: a socket may hold less than the
+/// answers to many requests.
+class Client {
+ public:
+  Client() {
+    std::thread([this] { read(); }).detach();
+  }
+
+  /// All that `serve` answers to these bytes, after which the client closes its half.
+  template <typename Serve>
+  std::string_view answer(std::string_view bytes, Serve serve) {
+    int ends[2];
+    must(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no connection");
+    must(::send(ends[0], bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes),
+         "the input cannot be sent");
+    ::shutdown(ends[0], SHUT_WR);
+    socket_ = ends[0];
+    begin_.release();
+    serve(ends[1]);
+    end_.acquire();
+    ::close(ends[0]);
+    return answer_;
+  }
+
+ private:
+  void read() {
+    for (std::string block(1 << 16, '\0');; end_.release()) {
+      begin_.acquire();
+      answer_.clear();
+      for (ssize_t count; (count = ::recv(socket_, block.data(), block.size(), 0)) > 0;)
+        answer_.append(block, 0, static_cast<size_t>(count));
+    }
+  }
+
+  int socket_ = -1;
+  std::string answer_;
+  std::binary_semaphore begin_{0}, end_{0};
+};
+
 }  // namespace
 
 void http(std::string_view bytes) {
-  static const Target& target = *new Target;  // it serves until the process ends
-  test::RawConnection connection(target.port());
-  connection.send(std::string(bytes));
-  ::shutdown(connection.socket(), SHUT_WR);
-  const auto answer = connection.rest();
+  static Target& target = *new Target;  // both live until the process ends
+  static Client& client = *new Client;
+  const auto answer = client.answer(bytes, [](int socket) { target.serve(socket); });
   must(answer.empty() || answer.starts_with("HTTP/1.1 "), "the answer is not HTTP");
   must(!answer.starts_with("HTTP/1.1 500"), "an exception reached the transport");
 }

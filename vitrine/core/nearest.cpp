@@ -29,6 +29,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   const size_t half = name.size() / 2;
   size_t best_distance = (name.size() < 3 ? half : std::max<size_t>(2, half)) + 1;
   for (const auto& candidate : known) {
+    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+    if (longer - shorter >= best_distance) continue;  // as many edits at least
     const auto distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -73,9 +73,6 @@ class LimitedServer : public StreamServer {
   /// Lets more connections wait than the library does.
   void widen_backlog() { ::listen(svr_sock_, kBacklog); }
 
-  std::atomic<bool> stopping = false;
-
- private:
   bool process_and_close_socket(socket_t socket) override {
     LimitedStream stream(socket);
     if (ConnectionThreads::refusing()) {
@@ -90,6 +87,9 @@ class LimitedServer : public StreamServer {
     return true;
   }
 
+  std::atomic<bool> stopping = false;
+
+ private:
   void serve(LimitedStream& stream) {
     bool done = false;
     for (size_t i = 0; i < kRequestsPerConnection && !done; ++i) {
@@ -278,6 +278,8 @@ void HttpServer::start() {
   impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
   while (!impl_->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
+
+void HttpServer::serve_connection(int socket) { impl_->server.process_and_close_socket(socket); }
 
 void HttpServer::stop() {
   impl_->server.stopping = true;

@@ -37,6 +37,8 @@ class HttpServer {
   int port() const;
   /// Serves on a thread of its own.
   void start();
+  /// Serves a socket that is connected already, on this thread, and closes it at the end.
+  void serve_connection(int socket);
   /// Takes no more connections and returns when all requests under way are answered.
   void stop();
 
