@@ -158,6 +158,11 @@ TEST(Settings, TextRoundTripIsIdentity) {
   EXPECT_EQ(to_yaml(read(text)), text);
   EXPECT_DOUBLE_EQ(read(text).inner.rate, 0.1234567890123);
   EXPECT_EQ(read(text).name, "yes: 1");
+  for (const std::string name : {"\r", "a\r", "a\rb", "\r\n", "\t", "\"\r"}) {
+    Outer written;
+    written.name = name;
+    EXPECT_EQ(read(to_yaml(written)).name, name);
+  }
 }
 
 TEST(Settings, MarkdownListsEveryField) {

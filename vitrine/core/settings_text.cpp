@@ -28,7 +28,8 @@ class YamlWriter : public Fields {
   }
   void operator()(std::string_view name, std::string& value, std::string_view) override {
     out_ << YAML::Key << std::string(name) << YAML::Value;
-    if (value.empty()) out_ << YAML::DoubleQuoted;
+    // yaml-cpp leaves a carriage return bare, which before the end of a line is a part of that end.
+    if (value.empty() || value.find('\r') != value.npos) out_ << YAML::DoubleQuoted;
     out_ << value;
   }
   void operator()(std::string_view name, std::vector<double>& value, std::string_view) override {
