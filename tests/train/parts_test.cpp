@@ -40,8 +40,7 @@ TEST(Schedule, OneCycleRisesThenFallsAlongHalfCosines) {
 }
 
 TEST(Schedule, OverABudgetFollowsTheSeconds) {
-  const ScheduleConfig c{
-      .kind = ScheduleKind::OneCycle, .over = ScheduleSpan::Budget, .rise = 0.2};
+  const ScheduleConfig c{.kind = ScheduleKind::OneCycle, .over = ScheduleSpan::Budget, .rise = 0.2};
   EXPECT_NEAR(budget_schedule_factor(c, 0, 600), 0.04, 1e-12);
   EXPECT_NEAR(budget_schedule_factor(c, 120, 600), 1, 1e-12);
   EXPECT_NEAR(budget_schedule_factor(c, 360, 600), 0.5, 1e-12);
@@ -208,6 +207,27 @@ TEST(Metrics, OfAnotherProgramDoNotStopTheReader) {
 TEST(Metrics, SumsThatFitNoMetricsAreRefused) {
   EXPECT_THROW(MetricAccumulator::restored({}, {}), Error);
   EXPECT_THROW(MetricAccumulator::restored({1, 2}, {"accuracy"}), Error);
+}
+
+TEST(MetricsFile, IsReadWithFewerStepsIfTheyAreMany) {
+  test::TemporaryFolder folder;
+  const auto path = folder.path() / "metrics.jsonl";
+  MetricsFile file(path, 0);
+  constexpr int64_t kSteps = 100;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    file.add({"step", 1, step, 0, {{"loss", 1}}});
+    if (step % 10 == 9) file.add({"epoch", step / 10, step, 0, {{"validation_loss", 2}}});
+  }
+  std::vector<int64_t> steps;
+  int64_t epochs = 0;
+  for (const auto& line : read_metrics(path, /*steps=*/10))
+    if (line.kind == "step")
+      steps.push_back(line.step);
+    else
+      ++epochs;
+  EXPECT_EQ(steps, (std::vector<int64_t>{0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96}));
+  EXPECT_EQ(epochs, 10);
+  EXPECT_EQ(read_metrics(path).size(), kSteps + 10);
 }
 
 TEST(MetricsFile, GoesOnBehindWhatIsKeptAndSkipAnIncompleteLine) {

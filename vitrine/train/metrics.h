@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ class MetricsFile {
   fs::path path_;
 };
 
-/// All complete lines of a metrics.jsonl.
-std::vector<MetricsLine> read_metrics(const fs::path& path);
+/// All complete lines of a metrics.jsonl. Of more than twice `steps` lines of kind "step" every
+/// second, fourth, ... is kept, so that what a long run takes of memory does not grow with it.
+std::vector<MetricsLine> read_metrics(const fs::path& path,
+                                      int64_t steps = std::numeric_limits<int64_t>::max() / 2);
 
 }  // namespace vitrine

@@ -149,8 +149,9 @@ void RunRecords::add(const MetricsLine& line) {
   const auto now = std::chrono::steady_clock::now();
   const bool due = line.kind == "epoch" && now - drawn_ >= kBetweenCurves;
   if (!due && line.kind != "test") return;
-  curves_figure(folder_.path().filename().string(), read_metrics(folder_.metrics()), metrics_,
-                selection_)
+  constexpr int64_t kSteps = 2000;  // more than a figure is wide
+  curves_figure(folder_.path().filename().string(), read_metrics(folder_.metrics(), kSteps),
+                metrics_, selection_)
       .save(folder_.path() / "curves");
   drawn_ = std::chrono::steady_clock::now();
 }
