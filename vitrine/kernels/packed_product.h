@@ -25,14 +25,14 @@ RowScale quantize_row(const float* x, int64_t k, int32_t* words);
 /// y = x W^T + b or its GELU, with all that a part of it needs.
 struct PackedProduct {
   int64_t n = 0, words = 0;
-  const int32_t* rows = nullptr;            // (M / group, words, group); of fp32 the numbers
-  int64_t row_stride = 0;                   // from row to row if `group` is 1, else their `words`
-  int64_t group = 1;                        // so many rows lie side by side, word by word
-  const int32_t* panels = nullptr;          // (panels, words, columns)
-  const float* bias = nullptr;              // (panels * columns); null: none
-  float* y = nullptr;                       // (M, n)
-  int64_t y_stride = 0;                     // from row to row
-  bool gelu = false;                        // within 3e-7 of the exact one, relative to the input
+  const int32_t* rows = nullptr;    // (M / group, words, group); of fp32 the numbers
+  int64_t row_stride = 0;           // from row to row if `group` is 1, else their `words`
+  int64_t group = 1;                // so many rows lie side by side, word by word
+  const int32_t* panels = nullptr;  // (panels, words, columns)
+  const float* bias = nullptr;      // (panels * columns); null: none
+  float* y = nullptr;               // (M, n)
+  int64_t y_stride = 0;             // from row to row
+  bool gelu = false;                // within 3e-7 of the exact one, relative to the input
   // Of int8 alone:
   const RowScale* row_scale = nullptr;  // (M)
   const float* scale = nullptr;         // (panels * columns)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 #include <cstdint>
+#include <cstring>
 
 namespace vitrine {
 namespace {
