@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace vitrine::kernels::HWY_NAMESPACE {
 
-/// exp(x) of x up to 88, as softmax and sigmoids need it, in half of Highway's instructions. In
-/// fp32 within 2e-7, relative; 0 below -87; NaN stays.
+/// exp(x) of x up to 88, as softmax and sigmoids need it, in fewer instructions than Highway's.
+/// In fp32 within 2e-7, relative; 0 below -87; NaN stays.
 template <typename D, typename V>
 HWY_INLINE V exp(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
