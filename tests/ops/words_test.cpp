@@ -44,8 +44,13 @@ TEST_P(Words, RoundingPairsIsRoundingRowsAndPairingThem) {
       round_pairs(x.data_ptr<float>(), stride, rows, n, at_once.data_ptr<int32_t>(), word_stride);
       const auto rounded = torch::empty({rows, width}, torch::kInt);
       round_rows(x.data_ptr<float>(), stride, rows, n, rounded.data_ptr<int32_t>(), width);
-      interleave_pairs(reinterpret_cast<const uint16_t*>(rounded.data_ptr<int32_t>()), 2 * width,
-                       rows, n, one_by_one.data_ptr<int32_t>(), word_stride);
+      for (int64_t pair = 0; pair < pairs; ++pair) {
+        const auto row = [&](int64_t r) {
+          return reinterpret_cast<const uint16_t*>(rounded.data_ptr<int32_t>() + r * width);
+        };
+        interleave_rows(row(2 * pair), 2 * pair + 1 < rows ? row(2 * pair + 1) : nullptr, n,
+                        one_by_one.data_ptr<int32_t>() + pair * word_stride);
+      }
       EXPECT_TRUE(at_once.equal(one_by_one));
       // As torch rounds.
       const auto halves = rounded.view(torch::kBFloat16).narrow(1, 0, n);

@@ -103,13 +103,6 @@ void interleave(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT 
   for (; i < n; ++i) words[i] = static_cast<int32_t>(even[i] | static_cast<uint32_t>(odd[i]) << 16);
 }
 
-void interleave_all(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,
-                    int64_t word_stride) {
-  for (; rows >= 2; rows -= 2, x += 2 * row_stride, words += word_stride)
-    interleave(x, x + row_stride, n, words);
-  if (rows == 1) std::copy_n(x, n, words);
-}
-
 void add_rows(const float* HWY_RESTRICT x, int64_t row_stride, int64_t rows, int64_t n,
               float* HWY_RESTRICT sums) {
   const FloatTag f;
@@ -153,7 +146,6 @@ HWY_EXPORT(round_all);
 HWY_EXPORT(round_and_pair);
 HWY_EXPORT(expand_numbers);
 HWY_EXPORT(interleave);
-HWY_EXPORT(interleave_all);
 HWY_EXPORT(add_rows);
 
 void round_row(const float* x, int64_t k, int32_t* words) {
@@ -174,11 +166,6 @@ void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32
     std::copy_n(even, n, words);
   else
     HWY_DYNAMIC_DISPATCH(interleave)(even, odd, n, words);
-}
-
-void interleave_pairs(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n,
-                      int32_t* words, int64_t word_stride) {
-  HWY_DYNAMIC_DISPATCH(interleave_all)(x, row_stride, rows, n, words, word_stride);
 }
 
 void round_pairs(const float* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,

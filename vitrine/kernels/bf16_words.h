@@ -19,12 +19,9 @@ void expand_row(const int32_t* words, int64_t k, float* x);
 /// the upper one. Without `odd` that is 0.
 void interleave_rows(const uint16_t* even, const uint16_t* odd, int64_t n, int32_t* words);
 
-/// The same for all pairs among `rows` rows, which begin `row_stride` numbers apart; the words of a
-/// pair begin `word_stride` behind those of the one before.
-void interleave_pairs(const uint16_t* x, int64_t row_stride, int64_t rows, int64_t n,
-                      int32_t* words, int64_t word_stride);
-
-/// The same of numbers in fp32, which are rounded.
+/// The same for all pairs among `rows` rows of numbers in fp32, which are rounded. Rows begin
+/// `row_stride` numbers apart; the words of a pair begin `word_stride` behind those of the one
+/// before.
 void round_pairs(const float* x, int64_t row_stride, int64_t rows, int64_t n, int32_t* words,
                  int64_t word_stride);
 

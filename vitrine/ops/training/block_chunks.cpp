@@ -32,15 +32,22 @@ struct RowBlock {
   int64_t first, count;
 };
 
-/// Calls `words_of(block)`, which gives its words, for blocks of rows that stay in a cache; their
-/// words lie one behind the other. Returns those of all R rows.
+/// Calls `work(block)` for blocks of rows that stay in a cache.
+template <typename Work>
+void for_row_blocks(int64_t R, const Work& work) {
+  for (int64_t first = 0; first < R; first += kRowsPerTask)
+    work(RowBlock{first, std::min(kRowsPerTask, R - first)});
+}
+
+/// The words of all R rows, of which `words_of(block)` gives those of a block; they lie one behind
+/// the other.
 template <typename WordsOf>
 WordRows by_row_blocks(int64_t R, const WordsOf& words_of) {
   WordRows all{};
-  for (int64_t first = 0; first < R; first += kRowsPerTask) {
-    const WordRows some = words_of(RowBlock{first, std::min(kRowsPerTask, R - first)});
-    if (first == 0) all = some;
-  }
+  for_row_blocks(R, [&](RowBlock b) {
+    const WordRows some = words_of(b);
+    if (b.first == 0) all = some;
+  });
   all.rows = R;
   return all;
 }
@@ -58,12 +65,13 @@ WordRows block_words(const BlockLayout& l, const float* rows, int64_t K, RowBloc
   return to_words(rows + b.first * K, b.count, K, l.precision, s.words.get() + b.first * width);
 }
 
-/// The norm of some rows, which stays in `s.tokens`, as words.
-WordRows normed_words(const BlockLayout& l, const float* x, const BlockNorm& norm, double eps,
-                      RowBlock b, const BlockScratch& s) {
+/// The norm of some rows, in their place in `s.tokens`.
+const float* normed(const BlockLayout& l, const float* x, const BlockNorm& norm, double eps,
+                    RowBlock b, const BlockScratch& s) {
+  auto* out = s.tokens.get() + b.first * l.C;
   kernels::layer_norm(norm_rows(x, norm, l.C, b, s), norm.beta.data_ptr<float>(),
-                      static_cast<float>(eps), s.tokens.get() + b.first * l.C);
-  return block_words(l, s.tokens.get(), l.C, b, s);
+                      static_cast<float>(eps), out);
+  return out;
 }
 
 /// The sums of the rows (n, K): (K).
@@ -156,19 +164,22 @@ void BlockForward::run(int64_t chunk, const float* all_x, float* all_y, const Ke
   float* y = all_y + first * C;
   float* h = kept ? kept->h.data_ptr<float>() + first * C : y;
 
-  const auto normed = [&](const float* rows, const BlockNorm& norm) {
-    return by_row_blocks(
-        R, [&](RowBlock b) { return normed_words(l_, rows, norm, settings_.norm_eps, b, s); });
+  const auto normed_words = [&](const float* rows, const BlockNorm& norm) {
+    return by_row_blocks(R, [&](RowBlock b) {
+      normed(l_, rows, norm, settings_.norm_eps, b, s);
+      return block_words(l_, s.tokens.get(), C, b, s);
+    });
   };
 
   const auto* kept_attention = kept ? &kept->attention : nullptr;
-  qkv_.write_words(normed(x, {w_.gamma1, w_.beta1, 0}), s.attention.precision(),
+  qkv_.write_words(normed_words(x, {w_.gamma1, w_.beta1, 0}), s.attention.precision(),
                    s.attention.qkv(chunk, kept_attention));
   s.attention.forward(chunk, {settings_.attention_dropout, keys_.attention}, kept_attention,
                       s.tokens.get());
   const auto mixed = to_words(s.tokens.get(), R, C, l_.precision, s.words.get());
   if (kept)
-    column_groups(kept->mixed_groups, C, l_.precision).write(mixed, l_.first_word(chunk), 0, C);
+    column_groups(kept->mixed_groups, C, l_.precision)
+        .write(s.tokens.get(), C, R, l_.first_word(chunk), 0, C);
   proj_.tiles(mixed, [&](const Tile& tile) {
     branch1_.apply(tile, first);
     add_tile(tile, x, C, h);
@@ -178,7 +189,7 @@ void BlockForward::run(int64_t chunk, const float* all_x, float* all_y, const Ke
   const FactorTarget hidden{.precision = l_.precision,
                             .rows = s.hidden.get(),
                             .row_words = kernels::words_of(l_.F, numbers_per_word(l_.precision))};
-  fc1_.tiles(normed(h, {w_.gamma2, w_.beta2, 1}), [&](const Tile& tile) {
+  fc1_.tiles(normed_words(h, {w_.gamma2, w_.beta2, 1}), [&](const Tile& tile) {
     if (kept) ActivationInputs(kept->before, settings_.activation).keep(tile, first);
     kernels::activate(settings_.activation, tile.values, tile.numbers(), tile.values);
     dropout.apply(tile);
@@ -230,9 +241,9 @@ WordRows BlockBackward::take(const float* rows, int64_t chunk, const Sums& sums,
   auto* block_sums = sums.block_sums.data_ptr<float>() + chunk * l_.blocks() * K;
   return by_row_blocks(l_.rows_of(chunk), [&](RowBlock b) {
     kernels::sum_rows(rows + b.first * K, K, b.count, K, block_sums + b.first / kRowsPerTask * K);
-    const auto words = block_words(l_, rows, K, b, s);
-    sums.columns.write(words, l_.first_word(chunk) + b.first / sums.columns.per_word, 0, K);
-    return words;
+    sums.columns.write(rows + b.first * K, K, b.count,
+                       l_.first_word(chunk) + b.first / sums.columns.per_word, 0, K);
+    return block_words(l_, rows, K, b, s);
   });
 }
 
@@ -287,14 +298,13 @@ void BlockBackward::norm(int64_t chunk, const float* x, const BlockNorm& norm, c
   const auto C = l_.C;
   auto* sums = norm_sums_.data_ptr<float>() + chunk * C;
   const auto d_gamma = sums + 2 * norm.index * l_.chunks() * C, d_beta = d_gamma + l_.chunks() * C;
-  by_row_blocks(l_.rows_of(chunk), [&](RowBlock b) {
-    const auto words = normed_words(l_, x, norm, settings_.norm_eps, b, s);
-    inputs.columns.write(words, l_.first_word(chunk) + b.first / inputs.columns.per_word, 0, C);
+  for_row_blocks(l_.rows_of(chunk), [&](RowBlock b) {
+    inputs.columns.write(normed(l_, x, norm, settings_.norm_eps, b, s), C, b.count,
+                         l_.first_word(chunk) + b.first / inputs.columns.per_word, 0, C);
     const auto at = b.first * C;
     kernels::layer_norm_backward(norm_rows(x, norm, C, b, s), s.d_tokens.get() + at, dx + at,
                                  d_gamma, d_beta);
     if (residual) kernels::add_row(dx + at, residual + at, b.count * C, dx + at);
-    return words;
   });
 }
 

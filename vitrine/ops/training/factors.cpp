@@ -29,24 +29,6 @@ int32_t* words_or_null(const torch::Tensor& t) {
   return t.defined() ? t.data_ptr<int32_t>() : nullptr;
 }
 
-/// Calls `write_part(first, count, out)` for the columns [first, first + count) of each group,
-/// whose words begin at `out`.
-template <typename WritePart>
-void for_group_parts(const ColumnGroups& g, int64_t rows, int64_t word, int64_t column,
-                     int64_t columns, const WritePart& write_part) {
-  for (int64_t i = 0; i < columns;) {
-    const auto inside = (column + i) % g.group;
-    // Up to the end of the group or of the columns; behind the last column zeros.
-    const auto count = std::min(g.group - inside, columns - i);
-    auto* out = g.words + (column + i - inside) * g.height + word * g.group + inside;
-    write_part(i, count, out);
-    if (column + i + count == g.K)
-      for (int64_t r = 0; r < rows; r += g.per_word, out += g.group)
-        std::fill(out + count, out + g.group - inside, 0);
-    i += count;
-  }
-}
-
 }  // namespace
 
 int64_t numbers_per_word(Precision precision) {
@@ -60,28 +42,23 @@ WordRows to_words(const float* x, int64_t rows, int64_t K, Precision precision, 
   return {buffer, width, rows};
 }
 
-void ColumnGroups::write(const WordRows& rows, int64_t word, int64_t column,
-                         int64_t columns) const {
-  for_group_parts(
-      *this, rows.rows, word, column, columns, [&](int64_t first, int64_t count, int32_t* out) {
-        if (per_word == kernels::kBf16PerWord)
-          kernels::interleave_pairs(reinterpret_cast<const uint16_t*>(rows.words) + first,
-                                    2 * rows.stride, rows.rows, count, out, group);
-        else
-          for (int64_t r = 0; r < rows.rows; ++r)
-            std::memcpy(out + r * group, rows.words + r * rows.stride + first,
-                        count * sizeof(int32_t));
-      });
-}
-
 void ColumnGroups::write(const float* rows, int64_t stride, int64_t count, int64_t word,
                          int64_t column, int64_t columns) const {
-  if (per_word != kernels::kBf16PerWord)
-    return write({as_words(rows), stride, count}, word, column, columns);
-  for_group_parts(*this, count, word, column, columns,
-                  [&](int64_t first, int64_t width, int32_t* out) {
-                    kernels::round_pairs(rows + first, stride, count, width, out, group);
-                  });
+  for (int64_t i = 0; i < columns;) {
+    const auto inside = (column + i) % group;
+    // Up to the end of the group or of the columns; behind the last column zeros.
+    const auto width = std::min(group - inside, columns - i);
+    auto* out = words + (column + i - inside) * height + word * group + inside;
+    if (per_word == kernels::kBf16PerWord)
+      kernels::round_pairs(rows + i, stride, count, width, out, group);
+    else
+      for (int64_t r = 0; r < count; ++r)
+        std::memcpy(out + r * group, rows + r * stride + i, width * sizeof(float));
+    if (column + i + width == K)
+      for (int64_t r = 0; r < count; r += per_word, out += group)
+        std::fill(out + width, out + group - inside, 0);
+    i += width;
+  }
 }
 
 torch::Tensor empty_groups(int64_t height, int64_t K, int64_t group) {

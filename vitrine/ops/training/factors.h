@@ -33,9 +33,8 @@ struct ColumnGroups {
   int64_t height;  // the words of a column
   int32_t* words;  // (groups, height, group)
 
-  /// Writes the columns [column, column + columns) of rows whose words begin at `word`.
-  void write(const WordRows& rows, int64_t word, int64_t column, int64_t columns) const;
-  /// The same of rows in fp32, which begin `stride` numbers apart.
+  /// Writes the columns [column, column + columns) of `count` rows in fp32, which begin `stride`
+  /// numbers apart and whose words begin at `word`.
   void write(const float* rows, int64_t stride, int64_t count, int64_t word, int64_t column,
              int64_t columns) const;
 };
