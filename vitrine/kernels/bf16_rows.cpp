@@ -10,9 +10,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "vitrine/kernels/exp-inl.h"
-
 #include "vitrine/kernels/bf16-inl.h"
+#include "vitrine/kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL

@@ -35,6 +35,8 @@ inline constexpr int64_t kRowsPerTask = 48;  // a multiple of every kernel's til
 /// ones.
 class PanelOrder {
  public:
+  static constexpr int64_t kBlocksPerPass = 4;
+
   PanelOrder(int64_t rows, int64_t panels)
       : blocks_((rows + kRowsPerTask - 1) / kRowsPerTask),
         panels_(panels),
@@ -53,7 +55,6 @@ class PanelOrder {
   }
 
  private:
-  static constexpr int64_t kBlocksPerPass = 4;
   int64_t blocks_, panels_, passes_;
 };
 
@@ -65,7 +66,8 @@ void for_all_panels(int64_t M, int64_t n, int64_t k, const kernels::PackedLayout
   if (M == 0) return;
   constexpr int64_t kClaims = 8;  // of a thread, at least; few, as neighbours share what they read
   const PanelOrder order(M, layout.panels(n));
-  const auto at_once = std::clamp<int64_t>(order.tasks() / (kClaims * at::get_num_threads()), 1, 4);
+  const auto at_once = std::clamp<int64_t>(order.tasks() / (kClaims * at::get_num_threads()), 1,
+                                           PanelOrder::kBlocksPerPass);
   const auto work = std::min(M, kRowsPerTask) * layout.columns * k;
   TaskQueue(order.tasks(), at_once, items_per_task(kMultiplyAddsPerTask, work))
       .run([&](const auto& for_tasks) {

@@ -35,7 +35,7 @@ class MetricsFile {
 };
 
 /// All complete lines of a metrics.jsonl. Of more than twice `steps` lines of kind "step" every
-/// second, fourth, ... is kept, so that what a long run takes of memory does not grow with it.
+/// second, fourth, ... is kept, so that their number stays bounded however long a run is.
 std::vector<MetricsLine> read_metrics(const fs::path& path,
                                       int64_t steps = std::numeric_limits<int64_t>::max() / 2);
 
